@@ -1,0 +1,35 @@
+# Every target sets up what it needs in .venv; nothing outside the folder is touched.
+PYTHON ?= python3
+BIN := .venv/bin
+
+.PHONY: setup demo test check format clean
+
+setup: .venv/.ready
+
+.venv/.ready: pyproject.toml constraints.txt
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "hale needs Python 3.11 or newer; set PYTHON=python3.11")'
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev]'
+	touch $@
+
+demo: setup
+	$(BIN)/hale train wordnet --model rotl --dim 32 --budget 60s --out runs/demo --overwrite
+	$(BIN)/hale predict runs/demo --head dog.n.01 --relation hypernym -k 5
+	$(BIN)/hale predict runs/demo --relation part_meronym --tail finger.n.01 -k 5
+	$(BIN)/hale predict runs/demo --head physics.n.01 --relation derivationally_related_form -k 5
+
+test: setup
+	$(BIN)/python -m pytest
+
+check: setup
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/python -m pytest tests/test_architecture.py
+
+format: setup
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+clean:
+	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -1,0 +1,86 @@
+"""hale: knowledge-graph embeddings in minutes, and the answers they give.
+
+    import hale
+    graph = hale.load("wordnet")
+    run = hale.train(graph, model="rotl", dim=32, budget="60s")
+    print(hale.evaluate(run, split="test").mrr)
+    for answer in hale.predict(run, head="dog.n.01", relation="hypernym", k=3):
+        print(answer)
+
+The names below are the public surface. They are imported on first use, so that
+reading a graph or asking for help does not wait for PyTorch.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from hale import version
+
+__version__ = version.VERSION
+
+if TYPE_CHECKING:
+    from hale import activations, engine, errors, models
+    from hale.datasets import load
+    from hale.errors import HaleError
+    from hale.evaluator import Metrics, Report, evaluate
+    from hale.graph import Graph
+    from hale.predictor import Answer, Answers, predict
+    from hale.run import Record, Run, Summary, load_run
+    from hale.settings import Settings
+    from hale.trainer import train
+
+_HOMES = {
+    "load": "hale.datasets",
+    "HaleError": "hale.errors",
+    "Metrics": "hale.evaluator",
+    "Report": "hale.evaluator",
+    "evaluate": "hale.evaluator",
+    "Graph": "hale.graph",
+    "Answer": "hale.predictor",
+    "Answers": "hale.predictor",
+    "predict": "hale.predictor",
+    "Record": "hale.run",
+    "Run": "hale.run",
+    "Summary": "hale.run",
+    "load_run": "hale.run",
+    "Settings": "hale.settings",
+    "train": "hale.trainer",
+}
+_MODULES = ("activations", "engine", "errors", "models")
+
+__all__ = [
+    "Answer",
+    "Answers",
+    "Graph",
+    "HaleError",
+    "Metrics",
+    "Record",
+    "Report",
+    "Run",
+    "Settings",
+    "Summary",
+    "__version__",
+    "activations",
+    "engine",
+    "errors",
+    "evaluate",
+    "load",
+    "load_run",
+    "models",
+    "predict",
+    "train",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        return getattr(importlib.import_module(_HOMES[name]), name)
+    if name in _MODULES:
+        return importlib.import_module(f"hale.{name}")
+    raise AttributeError(f"module 'hale' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,5 @@
+"""python -m hale."""
+
+from hale.cli import main
+
+main()

@@ -1,0 +1,61 @@
+"""Fetch one file: resumable, verified, and put in place only when whole."""
+
+from __future__ import annotations
+
+import http.client
+import urllib.error
+import urllib.request
+from collections.abc import Callable
+from pathlib import Path
+
+from hale.errors import DownloadError
+
+CHUNK = 1 << 16
+TIMEOUT_SECONDS = 30
+
+# Called with (bytes so far, total bytes or None).
+Progress = Callable[[int, int | None], None]
+
+
+def fetch(url: str, target: Path, *, progress: Progress | None = None) -> Path:
+    """Download ``url`` to ``target``; a broken transfer goes on where it stopped.
+
+    What has arrived lies in ``target`` + '.part' until it is whole, also across
+    calls, so a cut connection costs only what is missing.
+    """
+    target.parent.mkdir(parents=True, exist_ok=True)
+    part = target.with_name(target.name + ".part")
+    have = part.stat().st_size if part.exists() else 0
+    request = urllib.request.Request(url, headers={"User-Agent": "hale"})  # noqa: S310
+    if have:
+        request.add_header("Range", f"bytes={have}-")
+    try:
+        with urllib.request.urlopen(request, timeout=TIMEOUT_SECONDS) as answer:  # noqa: S310
+            resumed = answer.status == http.HTTPStatus.PARTIAL_CONTENT
+            have = have if resumed else 0
+            length = answer.headers.get("Content-Length")
+            total = None if length is None else have + int(length)
+            with part.open("ab" if resumed else "wb") as file:
+                while chunk := answer.read(CHUNK):
+                    file.write(chunk)
+                    have += len(chunk)
+                    if progress:
+                        progress(have, total)
+    except urllib.error.HTTPError as error:
+        if error.code == http.HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE and have:
+            part.unlink()  # what was kept is not a beginning of this file
+            return fetch(url, target, progress=progress)
+        raise DownloadError(f"{url} answered {error.code} {error.reason}.") from None
+    except (OSError, http.client.HTTPException) as error:
+        reason = getattr(error, "reason", error)
+        raise DownloadError(
+            f"{url} could not be fetched ({reason}). Check the network and try again: "
+            f"the {have:,} bytes that arrived are kept."
+        ) from None
+    if total is not None and have < total:
+        raise DownloadError(
+            f"{url}: the connection was cut after {have:,} of {total:,} bytes. "
+            "Try again: it goes on from there."
+        )
+    part.replace(target)
+    return target

@@ -1,0 +1,144 @@
+"""What a person sees: live progress on stderr, tables on stdout."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    DownloadColumn,
+    Progress,
+    SpinnerColumn,
+    TaskProgressColumn,
+    TextColumn,
+)
+from rich.table import Table
+
+from hale.datasets.download import Progress as ByteProgress
+from hale.predictor import Answers
+from hale.run import Record, Run
+from hale.stopping import Clock
+
+REFRESH_SECONDS = 0.2
+
+
+class LiveProgress:
+    """Shows a run as it trains: a bar on a terminal, a line a validation elsewhere."""
+
+    def __init__(self, console: Console) -> None:
+        self.console = console
+        self.bar = Progress(
+            SpinnerColumn(),
+            BarColumn(bar_width=24),
+            TaskProgressColumn(),
+            TextColumn("{task.description}"),
+            console=console,
+            transient=True,
+        )
+        self.task = self.bar.add_task("starting", total=1.0)
+        self.best: float | None = None
+        self.shown = 0.0
+
+    @contextmanager
+    def live(self) -> Iterator[LiveProgress]:
+        """Show the bar while the context lasts, if there is a terminal."""
+        if not self.console.is_terminal:
+            yield self
+            return
+        with self.bar:
+            yield self
+
+    def stepped(self, clock: Clock, progress: float, losses: dict[str, float]) -> None:
+        """Move the bar, a few times a second."""
+        now = time.monotonic()
+        if now - self.shown < REFRESH_SECONDS:
+            return
+        self.shown = now
+        parts = "  ".join(f"{name} {value:.3f}" for name, value in losses.items())
+        best = "" if self.best is None else f"  best valid MRR {self.best:.3f}"
+        text = f"{clock.seconds:.0f} s  step {clock.step:,}  {parts}{best}"
+        self.bar.update(self.task, completed=progress, description=text)
+
+    def validated(self, record: Record, *, kept: bool) -> None:
+        """Leave a line for each validation."""
+        parts = "  ".join(f"{name} {value:.3f}" for name, value in record.losses.items())
+        quality = "no valid split"
+        if record.metrics:
+            quality = (
+                f"valid MRR {record.metrics['mrr']:.3f}  Hits@10 {record.metrics['hits@10']:.3f}"
+            )
+            self.best = record.metrics["mrr"] if kept else self.best
+        mark = "  *" if kept else ""
+        self.console.print(
+            f"{record.seconds:7.1f} s  epoch {record.epoch:6.1f}  {parts}  {quality}{mark}",
+            highlight=False,
+        )
+
+
+@contextmanager
+def download_bars(console: Console) -> Iterator[Any]:
+    """Yields what ``datasets.load`` calls to announce a transfer."""
+    with Progress(
+        TextColumn("{task.description}"), BarColumn(), DownloadColumn(), console=console
+    ) as bars:
+
+        def announce(url: str) -> ByteProgress:
+            task = bars.add_task(url.rsplit("/", 1)[1], total=None)
+            return lambda done, total: bars.update(task, completed=done, total=total)
+
+        yield announce
+
+
+def metrics_table(reports: Mapping[str, Mapping[str, Any]], title: str) -> Table:
+    """One row of metrics per name."""
+    table = Table(title=title, title_justify="left", box=None, header_style="bold")
+    table.add_column("")
+    for column in ("MRR", "Hits@1", "Hits@3", "Hits@10", "mean rank", "ranks"):
+        table.add_column(column, justify="right")
+    for name, metrics in reports.items():
+        table.add_row(
+            name,
+            *(f"{metrics[key]:.4f}" for key in ("mrr", "hits@1", "hits@3", "hits@10")),
+            f"{metrics['mean_rank']:,.1f}",
+            f"{metrics['count']:,}",
+        )
+    return table
+
+
+def answers_table(run: Run, answers: Answers) -> Table:
+    """The answers to one query, in plain words where there are labels."""
+
+    def named(entity: str | None) -> str:
+        if entity is None:
+            return "?"
+        label = run.graph.label(entity)
+        return f"{entity} ({label})" if label else entity
+
+    title = f"{named(answers.head)}  {answers.relation}  {named(answers.tail)}"
+    table = Table(title=title, title_justify="left", box=None, header_style="bold")
+    table.add_column("", justify="right")
+    table.add_column("answer")
+    with_labels = any(answer.label for answer in answers)
+    if with_labels:
+        table.add_column("label")
+    table.add_column("score", justify="right")
+    table.add_column("known")
+    for answer in answers:
+        label = [answer.label or ""] if with_labels else []
+        known = "known" if answer.known else ""
+        table.add_row(str(answer.rank), answer.entity, *label, f"{answer.score:.3f}", known)
+    return table
+
+
+def settings_table(values: Mapping[str, Any], title: str) -> Table:
+    """Names and values, one a row."""
+    table = Table(title=title, title_justify="left", box=None, show_header=False)
+    table.add_column(style="bold")
+    table.add_column()
+    for name, value in values.items():
+        table.add_row(name, "-" if value is None else str(value))
+    return table

@@ -1,0 +1,97 @@
+"""uniformity(): the one door to the engine."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from hale.activations import Activation
+from hale.engine.tiles import Pairs, sweep
+from hale.errors import InputError
+
+
+def uniformity(
+    queries: Tensor,
+    entities: Tensor,
+    scale: Tensor,
+    activation: Activation,
+    without: Pairs | None = None,
+) -> Tensor:
+    """How near the sampled queries are to all entities: smaller is more uniform.
+
+        mean_i log sum_j exp(-h(c_i ||q_i - e_j||^2))         (the second term of the HaLE loss)
+
+    ``queries`` (m, d), ``entities`` (N, d), ``scale`` (m,) -> a scalar,
+    differentiable in all three. ``without`` is a pair of index tensors
+    (query, entity), each pair at most once, to leave out of the sums; a query
+    must keep at least one entity.
+
+    The gradients are found in the same sweep as the value, so nothing of size
+    m * N is kept for the backward pass.
+    """
+    m, d = _shape(queries, "queries", 2)
+    num_entities, entity_dim = _shape(entities, "entities", 2)
+    if entity_dim != d or _shape(scale, "scale", 1) != (m,) or not m or not num_entities:
+        raise InputError(
+            "uniformity takes queries (m, d), entities (N, d) and scale (m,) with m, N >= 1, got "
+            f"{tuple(queries.shape)}, {tuple(entities.shape)} and {tuple(scale.shape)}."
+        )
+    if without is not None:
+        _check_pairs(without, m, num_entities)
+    value: Tensor = _Uniformity.apply(  # type: ignore[no-untyped-call]
+        queries, entities, scale, activation, without
+    )
+    return value
+
+
+class _Uniformity(torch.autograd.Function):
+    @staticmethod
+    def forward(
+        ctx: Any,
+        queries: Tensor,
+        entities: Tensor,
+        scale: Tensor,
+        activation: Activation,
+        without: Pairs | None,
+    ) -> Tensor:
+        swept = sweep(
+            queries,
+            entities,
+            scale,
+            activation,
+            without,
+            gradients=any(ctx.needs_input_grad[:3]),
+        )
+        if swept.gradients is not None:
+            ctx.save_for_backward(*swept.gradients)
+        return swept.value
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:  # type: ignore[override]
+        needed = zip(ctx.saved_tensors, ctx.needs_input_grad, strict=False)
+        return (*(saved * grad if need else None for saved, need in needed), None, None)
+
+
+def _shape(tensor: Tensor, name: str, dims: int) -> tuple[int, ...]:
+    if tensor.dim() != dims:
+        raise InputError(f"{name} has {dims} dimension(s), got {tuple(tensor.shape)}.")
+    return tuple(tensor.shape)
+
+
+def _check_pairs(without: Pairs, m: int, num_entities: int) -> None:
+    rows, columns = without
+    if rows.shape != columns.shape or rows.dim() != 1:
+        raise InputError(
+            "without holds two index tensors of one length, got "
+            f"{tuple(rows.shape)} and {tuple(columns.shape)}."
+        )
+    if not len(rows):
+        return
+    if int(rows.min()) < 0 or int(rows.max()) >= m:
+        raise InputError(f"without names a query outside 0..{m - 1}.")
+    if int(columns.min()) < 0 or int(columns.max()) >= num_entities:
+        raise InputError(f"without names an entity outside 0..{num_entities - 1}.")
+    if int(torch.bincount(rows).max()) >= num_entities:
+        raise InputError("without leaves a query no entity at all.")

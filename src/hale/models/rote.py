@@ -1,0 +1,32 @@
+"""RotE."""
+
+from __future__ import annotations
+
+from torch import Tensor, nn
+
+from hale import geometry
+from hale.graph import GraphSize
+from hale.models.base import Model, even, relation_table
+
+
+class RotE(Model):
+    """Rotate the head by the relation, then shift it.
+
+    q = Rot(r) e_h + r'              (HaLE, section 3.3; Chami et al. 2020)
+
+    Needs an even dim.
+    """
+
+    name = "rote"
+    formula = "q = Rot(r) e_h + r'"
+
+    def __init__(self, size: GraphSize, dim: int, *, init_scale: float = 0.1) -> None:
+        super().__init__(size, even(dim, of="RotE"), init_scale=init_scale)
+        self.turn = relation_table(size, dim)
+        self.shift = relation_table(size, dim)
+        nn.init.normal_(self.turn.weight)
+        nn.init.normal_(self.shift.weight, std=init_scale)
+
+    def query(self, head: Tensor, relation: Tensor) -> Tensor:
+        """(B,), (B,) -> (B, d)."""
+        return geometry.rotate(self.turn(relation), self.entity(head)) + self.shift(relation)

@@ -1,0 +1,37 @@
+"""RotL."""
+
+from __future__ import annotations
+
+from torch import Tensor, nn
+
+from hale import geometry
+from hale.graph import GraphSize
+from hale.models.base import Model, even, relation_table
+
+
+class RotL(Model):
+    """Rotate the head by the relation, then add by RotL's flexible addition.
+
+    q = Rot(r) e_h (+)_alpha r'      (HaLE, section 3.3; Wang et al. 2021)
+    x (+)_alpha y = alpha_r (x + y) / (1 + <x, y>)
+
+    alpha_r is trained per relation and starts at one. Under HaLE the similarity
+    is the squared L2 distance, not RotL's own (appendix A.2). Needs an even dim.
+    """
+
+    name = "rotl"
+    formula = "q = alpha_r (Rot(r) e_h + r') / (1 + <Rot(r) e_h, r'>)"
+
+    def __init__(self, size: GraphSize, dim: int, *, init_scale: float = 0.1) -> None:
+        super().__init__(size, even(dim, of="RotL"), init_scale=init_scale)
+        self.turn = relation_table(size, dim)
+        self.shift = relation_table(size, dim)
+        self.alpha = relation_table(size, 1)
+        nn.init.normal_(self.turn.weight)
+        nn.init.normal_(self.shift.weight, std=init_scale)
+        nn.init.ones_(self.alpha.weight)
+
+    def query(self, head: Tensor, relation: Tensor) -> Tensor:
+        """(B,), (B,) -> (B, d)."""
+        turned = geometry.rotate(self.turn(relation), self.entity(head))
+        return geometry.flexible_add(turned, self.shift(relation), self.alpha(relation))

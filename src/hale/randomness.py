@@ -1,0 +1,31 @@
+"""What is drawn at random is a function of (seed, stream, counter) and nothing else.
+
+So a resumed run draws what an unbroken one would have drawn, and no generator
+has to be saved.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+import numpy as np
+import torch
+
+
+class Stream(IntEnum):
+    """Independent sequences of one seed."""
+
+    INIT = 0
+    SHUFFLE = 1  # counted by epoch
+    SAMPLE = 2  # counted by step
+    VALIDATION = 3
+
+
+def draw_seed(seed: int, stream: Stream, counter: int = 0) -> int:
+    """A 32-bit seed of its own for each (seed, stream, counter)."""
+    return int(np.random.SeedSequence((seed, int(stream), counter)).generate_state(1)[0])
+
+
+def generator(seed: int, stream: Stream, counter: int = 0) -> torch.Generator:
+    """A CPU generator at the start of its sequence."""
+    return torch.Generator().manual_seed(draw_seed(seed, stream, counter))

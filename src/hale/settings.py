@@ -1,0 +1,170 @@
+"""Settings of a training run: one frozen object, all faults reported together."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+
+from hale.errors import SettingsError
+
+DEFAULT_BUDGET_SECONDS = 120.0
+_UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
+
+
+def parse_duration(value: object) -> float:
+    """Seconds from a number or a text such as '60s', '10m', '1.5h'."""
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return float(value)
+    match = re.fullmatch(r"\s*([0-9]*\.?[0-9]+)\s*([a-z]*)\s*", str(value).lower())
+    if match is None or match[2] not in _UNITS:
+        raise ValueError(f"a time looks like 60s, 10m or 1.5h, got {value!r}")
+    return float(match[1]) * _UNITS[match[2]]
+
+
+Duration = Annotated[float, BeforeValidator(parse_duration)]
+
+
+class Settings(BaseModel):
+    """All that decides a training run, with the paper's symbol where it has one.
+
+    A run stops at the first of ``budget`` (seconds of training), ``epochs`` and
+    ``patience`` that is reached; with none of them given, after two minutes.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+    # The model
+    model: str = Field("rotl", description="Model.")
+    dim: int = Field(32, ge=1, description="Size of an entity vector (d).")
+    init_scale: float = Field(
+        0.1, gt=0, description="Standard deviation of the entity vectors at the start."
+    )
+
+    # The objective
+    strategy: str = Field("hale", description="Training strategy.")
+    activation: str = Field("hanon", description="Hardness-aware activation (h).")
+    beta: float = Field(3.0, gt=0, description="Slope of the activation, its soft constraint (β).")
+    gamma: float = Field(
+        6.0, gt=0, description="Upper bound of the activation, its hard constraint (γ)."
+    )
+    weight: float = Field(
+        1.0, ge=0, description="Weight of alignment against uniformity (λ in the paper)."
+    )
+    alpha: float | None = Field(
+        None, gt=0, le=1, description="Share of a batch's queries sampled for uniformity (α)."
+    )
+    queries: int | None = Field(
+        None, ge=1, description="Number of sampled queries a step, in place of α; 100 by default."
+    )
+    square: bool = Field(True, description="Square the activated positives (PosSquare).")
+    relation_scale: bool = Field(
+        True, description="Train a scale per relation inside the activation (RelRatio, c_r)."
+    )
+    leave_out_known: bool = Field(
+        True, description="Leave a query's known answers out of its uniformity sum."
+    )
+
+    # The optimiser
+    optimizer: Literal["adam", "adagrad"] = Field("adam", description="Optimiser.")
+    learning_rate: float = Field(0.01, gt=0, description="Learning rate before it falls.")
+    decay: float = Field(
+        0.4, ge=0, le=1, description="Last share of the run over which the rate falls to zero."
+    )
+    batch_size: int = Field(4096, ge=1, description="Positive triples a step, both directions.")
+
+    # When to stop, when to look
+    budget: Duration | None = Field(
+        None, gt=0, description="Seconds of training, validation excluded (60s, 10m)."
+    )
+    epochs: int | None = Field(None, ge=1, description="Passes over the training triples.")
+    patience: int | None = Field(
+        None, ge=1, description="Validations in a row without a better MRR."
+    )
+    validate_every: str | None = Field(
+        None, description="Time (15s) or epochs (5) between validations; a tenth of the run."
+    )
+    validation_sample: int = Field(
+        1000, ge=1, description="Validation triples ranked while training."
+    )
+
+    # Where and how
+    seed: int = Field(0, ge=0, lt=2**31, description="Seed of everything random.")
+    threads: int | None = Field(None, ge=1, description="CPU threads; all cores by default.")
+    device: Literal["auto", "cpu", "cuda", "mps"] = Field("auto", description="Device.")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _defaults(cls, values: Any) -> Any:
+        """Fill what depends on other settings: the stop rule and the number of queries."""
+        if not isinstance(values, dict):
+            return values
+        values = {name: value for name, value in values.items() if value is not None}
+        if not values.keys() & {"budget", "epochs", "patience"}:
+            values["budget"] = DEFAULT_BUDGET_SECONDS
+        if not values.keys() & {"alpha", "queries"}:
+            values["queries"] = 100
+        return values
+
+    @model_validator(mode="after")
+    def _agree(self) -> Settings:
+        if self.alpha is not None and self.queries is not None:
+            raise ValueError("alpha and queries both set the number of sampled queries; give one")
+        if self.queries is not None and self.queries > self.batch_size:
+            raise ValueError(
+                f"queries ({self.queries}) are sampled from a batch, so at most "
+                f"batch_size ({self.batch_size})"
+            )
+        if self.validate_every is not None:
+            interval = Interval.parse(self.validate_every)
+            if self.budget is None and interval.seconds is not None:
+                raise ValueError(
+                    "validate_every as a time goes with a budget; without one, give a number "
+                    "of epochs, so that the run can be repeated exactly"
+                )
+        return self
+
+    @property
+    def num_queries(self) -> int:
+        """Sampled queries a step (m)."""
+        if self.queries is not None:
+            return self.queries
+        assert self.alpha is not None
+        return max(1, round(self.alpha * self.batch_size))
+
+
+class Interval(BaseModel):
+    """The distance between two validations: seconds of training, or epochs."""
+
+    model_config = ConfigDict(frozen=True)
+
+    seconds: float | None = None
+    epochs: int | None = None
+
+    @classmethod
+    def parse(cls, text: str) -> Interval:
+        """Read '15s', '2m' as a time and '5' as a number of epochs."""
+        if re.fullmatch(r"\s*[0-9]+\s*", text):
+            if int(text) < 1:
+                raise ValueError("validate_every is at least one epoch")
+            return cls(epochs=int(text))
+        seconds = parse_duration(text)
+        if seconds <= 0:
+            raise ValueError("validate_every is a positive time")
+        return cls(seconds=seconds)
+
+
+def make_settings(**values: object) -> Settings:
+    """Settings from keyword arguments; None means the default; all faults at once."""
+    try:
+        return Settings.model_validate(values)
+    except ValidationError as error:
+        faults = []
+        for fault in error.errors():
+            name = ".".join(str(part) for part in fault["loc"])
+            message = fault["msg"].removeprefix("Value error, ")
+            if fault["type"] == "extra_forbidden":
+                message = f"there is no such setting; there are {', '.join(Settings.model_fields)}"
+            faults.append(f"{name}: {message}" if name else message)
+        raise SettingsError(faults) from None

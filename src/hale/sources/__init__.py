@@ -1,0 +1,17 @@
+"""Sources: files and tables of triples -> Graph.
+
+compression   a path -> its bytes, unpacked
+columns       which column is head, relation, tail
+text          tab- or comma-separated text -> rows
+parquet       Parquet -> rows
+rdf           N-Triples and Turtle -> rows (extra 'rdf')
+tables        polars, pandas, arrays -> rows
+rows          the checks that all rows pass, with the place of the first fault
+folder        a file, or a folder with train/valid/test -> Graph
+assemble      rows of names -> ids, splits, notes
+"""
+
+from hale.sources.folder import read_graph
+from hale.sources.tables import graph_from_tables
+
+__all__ = ["graph_from_tables", "read_graph"]

@@ -1,0 +1,252 @@
+"""Trainer: the loop, under a wall-clock budget, a number of epochs, or patience."""
+
+from __future__ import annotations
+
+import math
+import time
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from hale import checkpoint
+from hale.checkpoint import State
+from hale.device import choose_device, use_threads
+from hale.errors import RunError, SettingsError, TrainingError
+from hale.evaluator import Metrics, filtered_ranks
+from hale.graph import Graph, Ids
+from hale.interrupt import stop_on_signal
+from hale.models import make_model
+from hale.objectives import Loss, make_objective
+from hale.optimizers import make_optimizer
+from hale.randomness import Stream, draw_seed, generator
+from hale.run import Record, Run, Summary
+from hale.settings import Settings, make_settings
+from hale.stopping import Clock, StopRule
+from hale.store import RunFolder
+
+
+class Observer(Protocol):
+    """Watches a run. Both calls are made outside the training clock."""
+
+    def stepped(self, clock: Clock, progress: float, losses: dict[str, float]) -> None:
+        """A step was made; ``progress`` runs from 0 to 1."""
+
+    def validated(self, record: Record, *, kept: bool) -> None:
+        """A validation was made; ``kept`` if its state is the best so far."""
+
+
+def train(
+    graph: Graph | None,
+    settings: Settings | None = None,
+    *,
+    out: str | Path | None = None,
+    resume: bool = False,
+    overwrite: bool = False,
+    observer: Observer | None = None,
+    **values: object,
+) -> Run:
+    """Train a model on a graph and return the run in its best state.
+
+    Give ``settings``, or their values by name: ``train(graph, model="rotl",
+    dim=32, budget="60s")``. With ``out`` the run lives in that folder from the
+    first moment, and a run that is there is replaced only on request
+    (``overwrite=True``). Ctrl-C stops after the step at hand with everything
+    saved; ``run.summary.stopped_by`` says so.
+
+    ``resume=True`` goes on with the run in ``out`` after any kind of end, with
+    the settings and the graph that it has; those given beside it must agree.
+    """
+    if settings is not None and values:
+        raise SettingsError([f"give settings, or their values by name, not both ({[*values]})"])
+    if resume:
+        if out is None:
+            raise RunError("To resume, name the folder of the run (out).")
+        folder = RunFolder(out)
+        graph, settings = checkpoint.agreed(folder, graph, settings, values)
+        trainer = Trainer(graph, settings, observer)
+        trainer.resume(folder)
+        return trainer.fit()
+    if graph is None:
+        raise SettingsError(["a graph is needed, unless a run is resumed"])
+    trainer = Trainer(graph, settings or make_settings(**values), observer)
+    if out is not None:
+        trainer.begin(out, overwrite=overwrite)
+    return trainer.fit()
+
+
+class Trainer:
+    """One run in the making."""
+
+    def __init__(self, graph: Graph, settings: Settings, observer: Observer | None = None) -> None:
+        if settings.patience is not None and not len(graph.valid):
+            raise SettingsError(["patience: the graph has no valid split to be patient about"])
+        self.graph = graph
+        self.settings = settings
+        self.observer = observer
+        self.folder: RunFolder | None = None
+        self.threads = use_threads(settings.threads)
+        self.device = choose_device(settings.device)
+
+        self.objective = make_objective(settings)
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(draw_seed(settings.seed, Stream.INIT))
+            model = make_model(
+                settings.model, graph.size, settings.dim, init_scale=settings.init_scale
+            )
+        self.model = model.to(self.device)
+        self.optimizer = make_optimizer(settings.optimizer, self.model, settings.learning_rate)
+        both = graph.both_directions(graph.train)
+        self.triples = torch.tensor(both, device=self.device)  # (2n, 3)
+        self.known_train = graph.known("train")
+        self.known = graph.known()
+        self.sample = self._validation_sample()
+
+        self.steps_per_epoch = math.ceil(len(both) / settings.batch_size)
+        self.rule = StopRule(settings, self.steps_per_epoch)
+        self.state = State()
+        self.kept_weights = self._weights()
+        self._order: tuple[int, Tensor] | None = None  # epoch, and its order of triples
+
+    def begin(self, out: str | Path, *, overwrite: bool = False) -> None:
+        """Let the run live in a new folder."""
+        self.folder = RunFolder.create(
+            out, self.settings, self.graph, self._weights(), overwrite=overwrite
+        )
+
+    def resume(self, folder: RunFolder) -> None:
+        """Go on where the run in the folder stopped."""
+        self.folder = folder
+        self.state, self.kept_weights = checkpoint.resume(folder, self.model, self.optimizer)
+
+    def fit(self) -> Run:
+        """Train until a rule or Ctrl-C ends it; the model ends in the best state."""
+        clock = self.state.clock
+        stopped_by = self.rule.reason(clock)
+        with stop_on_signal() as interrupted:
+            while stopped_by is None:
+                began = time.perf_counter()
+                loss = self._step()
+                clock.seconds += time.perf_counter() - began
+                self.state.losses = {name: part.item() for name, part in loss.parts.items()}
+                if self.observer:
+                    self.observer.stepped(clock, self.rule.progress(clock), self.state.losses)
+                stopped_by = self.rule.reason(clock)
+                if stopped_by or self.rule.is_due(clock):
+                    self._validate()
+                    stopped_by = stopped_by or self.rule.reason(clock)
+                if interrupted.is_set() and stopped_by is None:
+                    stopped_by = "interrupt"
+                    self._save()
+        self.model.load_state_dict(self.kept_weights)
+        run = Run(
+            settings=self.settings,
+            graph=self.graph,
+            model=self.model.eval(),
+            summary=self._summary(stopped_by),
+            history=self.state.history,
+            path=self.folder.path if self.folder else None,
+        )
+        run.save_summary()
+        return run
+
+    def _step(self) -> Loss:
+        """One batch: loss, gradients, update."""
+        clock = self.state.clock
+        self.model.train()
+        for group in self.optimizer.param_groups:
+            group["lr"] = self.settings.learning_rate * self.rule.rate(clock)
+        draws = generator(self.settings.seed, Stream.SAMPLE, clock.step)
+        self.optimizer.zero_grad(set_to_none=True)
+        loss = self.objective(self.model, self._batch(), draws, self.known_train)
+        if not math.isfinite(loss.total.item()):
+            raise self._not_finite(loss)
+        loss.total.backward()  # type: ignore[no-untyped-call]
+        self.optimizer.step()
+        clock.step += 1
+        return loss
+
+    def _batch(self) -> Tensor:
+        """The triples (B, 3) of the step at hand; every epoch has its own order."""
+        epoch, place = divmod(self.state.clock.step, self.steps_per_epoch)
+        if self._order is None or self._order[0] != epoch:
+            draws = generator(self.settings.seed, Stream.SHUFFLE, epoch)
+            order = torch.randperm(len(self.triples), generator=draws)
+            self._order = (epoch, order.to(self.device))
+        start = place * self.settings.batch_size
+        return self.triples[self._order[1][start : start + self.settings.batch_size]]
+
+    def _validation_sample(self) -> Ids:
+        valid, size = self.graph.valid, self.settings.validation_sample
+        if len(valid) > size:
+            draws = np.random.default_rng(draw_seed(self.settings.seed, Stream.VALIDATION))
+            valid = valid[np.sort(draws.choice(len(valid), size, replace=False))]
+        return self.graph.both_directions(valid)
+
+    def _validate(self) -> None:
+        """Rank the validation sample, keep the state if it is the best, save."""
+        began = time.perf_counter()
+        state, clock = self.state, self.state.clock
+        self.model.eval()
+        metrics = {}
+        if len(self.sample):
+            metrics = Metrics.of(filtered_ranks(self.model, self.sample, self.known)).as_dict()
+        record = Record(
+            step=clock.step,
+            epoch=clock.step / self.steps_per_epoch,
+            seconds=clock.seconds,
+            learning_rate=self.settings.learning_rate * self.rule.rate(clock),
+            losses=state.losses,
+            metrics=metrics,
+        )
+        best = state.kept
+        # Without a valid split there is nothing to compare: the latest is kept.
+        better = best is None or not metrics or metrics["mrr"] > best.metrics["mrr"]
+        state.history.append(record)
+        self.rule.judge(clock, better=better)
+        if better:
+            state.kept_step, self.kept_weights = clock.step, self._weights()
+        clock.validation_seconds += time.perf_counter() - began
+        self._save()
+        if self.observer:
+            self.observer.validated(record, kept=better)
+
+    def _save(self) -> None:
+        if self.state.kept is None:  # interrupted before any validation: keep what there is
+            self.state.kept_step, self.kept_weights = self.state.clock.step, self._weights()
+        if self.folder is not None:
+            checkpoint.save(self.folder, self.state, self.model, self.optimizer)
+
+    def _weights(self) -> dict[str, Tensor]:
+        return {name: value.detach().clone() for name, value in self.model.state_dict().items()}
+
+    def _summary(self, stopped_by: str) -> Summary:
+        clock = self.state.clock
+        return Summary(
+            stopped_by=stopped_by,
+            steps=clock.step,
+            epochs=clock.step / self.steps_per_epoch,
+            seconds=clock.seconds,
+            validation_seconds=clock.validation_seconds,
+            validation_sample=len(self.sample) // 2,
+            kept_step=self.state.kept_step,
+            threads=self.threads,
+            device=self.device.type,
+        )
+
+    def _not_finite(self, loss: Loss) -> TrainingError:
+        parts = [name for name, part in loss.parts.items() if not torch.isfinite(part)]
+        sizes = {
+            name: parameter.detach().abs().max().item()  # NaN if any entry is
+            for name, parameter in self.model.named_parameters()
+        }
+        largest = max(sizes, key=lambda name: math.inf if math.isnan(sizes[name]) else sizes[name])
+        where = f" in {self.folder.path}" if self.folder else ""
+        return TrainingError(
+            f"The loss is not finite at step {self.state.clock.step} "
+            f"({' and '.join(parts) or 'total'}); the largest parameter is {largest} "
+            f"({sizes[largest]:.3g}). The last good state, of step {self.state.kept_step}, "
+            f"is kept{where}. Try a learning rate below {self.settings.learning_rate:g}."
+        )

@@ -1,0 +1,31 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from hale.graph import Graph, Vocabulary
+
+
+def ring(num_entities: int, *, held_out: int = 4) -> Graph:
+    """A ring: 'next' leads one place on, 'skip' two; some triples of each are held out."""
+    ids = np.arange(num_entities)
+    after = np.stack([ids, np.zeros_like(ids), (ids + 1) % num_entities], axis=1)
+    skip = np.stack([ids, np.ones_like(ids), (ids + 2) % num_entities], axis=1)
+    stride = num_entities // held_out
+    valid, test = after[::stride][:held_out], skip[::stride][:held_out]
+    keep_after = np.delete(after, np.arange(0, num_entities, stride)[:held_out], axis=0)
+    keep_skip = np.delete(skip, np.arange(0, num_entities, stride)[:held_out], axis=0)
+    return Graph(
+        name="ring",
+        entities=Vocabulary([f"e{i:03}" for i in ids], "entity"),
+        relations=Vocabulary(["next", "skip"], "relation"),
+        train=np.concatenate([keep_after, keep_skip]),
+        valid=valid,
+        test=test,
+        labels={"e000": "the first", "e001": "twin", "e002": "twin"},
+    )
+
+
+@pytest.fixture
+def graph() -> Graph:
+    return ring(24)

@@ -1,0 +1,212 @@
+"""The uniformity term against plain scalars, a closed form, and autograd in float64."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import Tensor
+
+from hale.activations import Activation, Arctanh, Double, Halin, Hanon, Identity, XExp
+from hale.engine import tiles, uniformity
+from hale.errors import InputError
+
+ACTIVATIONS = [
+    Hanon(3.0, 6.0),
+    Hanon(2.0, 100.0),  # a bound beyond SAFE_BOUND takes the running minimum
+    Halin(10.0, 10.0),
+    XExp(),
+    Double(),
+    Arctanh(),
+    Identity(),
+]
+Pairs = tuple[Tensor, Tensor]
+
+
+def reference(
+    queries: Tensor, entities: Tensor, scale: Tensor, h: Activation, without: Pairs | None
+) -> Tensor:
+    """The definition, by autograd on plain tensor expressions."""
+    distances = (queries[:, None] - entities[None]).square().sum(dim=-1)
+    activated = h(scale[:, None] * distances)
+    if without is not None:
+        left_out = torch.zeros_like(activated, dtype=torch.bool)
+        left_out[without] = True
+        activated = activated.masked_fill(left_out, torch.inf)
+    return torch.logsumexp(-activated, dim=1).mean()
+
+
+def compare(
+    queries: Tensor, entities: Tensor, scale: Tensor, h: Activation, without: Pairs | None
+) -> None:
+    """Engine in float32 against the reference in float64: value and all three gradients."""
+    exact = [x.detach().double().requires_grad_() for x in (queries, entities, scale)]
+    rough = [x.detach().clone().requires_grad_() for x in (queries, entities, scale)]
+    expected = reference(*exact, h, without)
+    found = uniformity(*rough, h, without)
+    assert found.item() == pytest.approx(expected.item(), rel=1e-4, abs=1e-5)
+    wanted = torch.autograd.grad(expected, exact)
+    # Rounding in float32 is relative to the vectors' size, not to their distance.
+    size = 1 + max(x.detach().square().sum(1).max().item() for x in (queries, entities))
+    for name, one, other in zip(
+        ("queries", "entities", "scale"), torch.autograd.grad(found, rough), wanted, strict=True
+    ):
+        room = 1e-4 * float(other.abs().max()) + 2e-6 * size
+        worst = float((one.double() - other).abs().max())
+        assert worst <= room, f"gradient of {name}: {worst} beyond {room}"
+
+
+def draw(m: int, n: int, d: int, size: float, seed: int) -> tuple[Tensor, Tensor, Tensor]:
+    generator = torch.Generator().manual_seed(seed)
+    queries = size * torch.randn(m, d, generator=generator)
+    entities = size * torch.randn(n, d, generator=generator)
+    return queries, entities, 0.2 + torch.rand(m, generator=generator)
+
+
+def test_by_hand() -> None:
+    queries = torch.tensor([[0.0, 0.0], [1.0, 0.0]])
+    entities = torch.tensor([[0.0, 0.0], [0.0, 2.0], [1.0, 1.0]])
+    scale = torch.tensor([1.0, 0.5])
+    # squared distances 0 4 2 and 1 5 1; times the scale 0 4 2 and 0.5 2.5 0.5
+    one = math.log(math.exp(0) + math.exp(-4) + math.exp(-2))
+    two = math.log(math.exp(-0.5) + math.exp(-2.5) + math.exp(-0.5))
+    value = uniformity(queries, entities, scale, Identity())
+    assert value.item() == pytest.approx((one + two) / 2)
+    # without entity 2 for query 0
+    pairs = (torch.tensor([0]), torch.tensor([2]))
+    one = math.log(math.exp(0) + math.exp(-4))
+    value = uniformity(queries, entities, scale, Identity(), pairs)
+    assert value.item() == pytest.approx((one + two) / 2)
+
+
+@pytest.mark.parametrize("h", ACTIVATIONS, ids=str)
+def test_equal_distances_have_a_closed_form(h: Activation) -> None:
+    """If all entities coincide, uniformity is ln N minus the activated distance."""
+    entities = torch.tensor([[0.6, 0.0]]).repeat(300, 1)
+    value = uniformity(torch.zeros(4, 2), entities, torch.ones(4), h)
+    activated = h.value_and_slope(torch.tensor([0.36]))[0].item()
+    assert value.item() == pytest.approx(math.log(300) - activated, rel=1e-5)
+
+
+@pytest.mark.parametrize("h", ACTIVATIONS, ids=str)
+@pytest.mark.parametrize(
+    ("m", "n", "d"), [(1, 1, 1), (1, 700, 3), (5, 1, 4), (3, 255, 7), (6, 257, 32), (40, 513, 2)]
+)
+def test_against_autograd(h: Activation, m: int, n: int, d: int) -> None:
+    compare(*draw(m, n, d, 0.3, seed=m + n), h, None)
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.data())
+def test_against_autograd_on_drawn_shapes(data: st.DataObject) -> None:
+    h = data.draw(st.sampled_from(ACTIVATIONS))
+    m, n, d = (data.draw(st.integers(1, top)) for top in (9, 600, 9))
+    size = data.draw(st.sampled_from([0.0, 0.01, 0.3, 1.0]))
+    queries, entities, scale = draw(m, n, d, size, seed=data.draw(st.integers(0, 999)))
+    without = None
+    if n > 1 and data.draw(st.booleans()):
+        pairs = data.draw(
+            st.sets(st.tuples(st.integers(0, m - 1), st.integers(0, n - 2)), max_size=20)
+        )
+        rows, columns = zip(*pairs, strict=True) if pairs else ((), ())
+        without = (torch.tensor(rows, dtype=torch.long), torch.tensor(columns, dtype=torch.long))
+    compare(queries, entities, scale, h, without)
+
+
+@pytest.mark.parametrize("h", ACTIVATIONS, ids=str)
+def test_far_away_nothing_overflows(h: Activation) -> None:
+    queries, entities, scale = draw(3, 300, 4, 30.0, seed=1)
+    inputs = [x.requires_grad_() for x in (queries, entities, scale)]
+    value = uniformity(*inputs, h)
+    assert torch.isfinite(value)
+    for gradient in torch.autograd.grad(value, inputs):
+        assert torch.isfinite(gradient).all()
+    expected = reference(*(x.detach().double() for x in inputs), h, None)
+    assert value.item() == pytest.approx(expected.item(), rel=1e-4)
+
+
+@pytest.mark.parametrize("h", ACTIVATIONS, ids=str)
+def test_the_nearest_left_out_does_not_set_the_floor(h: Activation) -> None:
+    """The left-out entity sits on the query, all others far off: their sum must not vanish."""
+    entities = torch.full((600, 2), 15.0)
+    entities[0] = 0.0
+    without = (torch.tensor([0]), torch.tensor([0]))
+    value = uniformity(torch.zeros(1, 2), entities, torch.ones(1), h, without)
+    activated = h.value_and_slope(torch.tensor([450.0]))[0].item()
+    assert value.item() == pytest.approx(math.log(599) - activated, rel=1e-4)
+
+
+@pytest.mark.parametrize("h", [Hanon(), Identity()], ids=str)
+def test_blocks_of_queries_change_nothing(h: Activation, monkeypatch: pytest.MonkeyPatch) -> None:
+    queries, entities, scale = draw(7, 300, 4, 0.3, seed=2)
+    without = (torch.tensor([0, 3, 6, 6]), torch.tensor([5, 299, 0, 1]))
+
+    def both() -> tuple[Tensor, tuple[Tensor, ...]]:
+        inputs = [x.clone().requires_grad_() for x in (queries, entities, scale)]
+        value = uniformity(*inputs, h, without)
+        return value.detach(), torch.autograd.grad(value, inputs)
+
+    whole = both()
+    monkeypatch.setattr(tiles, "BLOCK_ELEMENTS", 600)  # two queries at a time
+    monkeypatch.setattr(tiles, "TILE_ELEMENTS", 512)  # two tiles of entities
+    torch.testing.assert_close(both(), whole)
+
+
+def test_nothing_of_size_m_times_n_is_kept_for_the_backward_pass() -> None:
+    m, n, d = 50, 2000, 4
+    sizes: list[int] = []
+
+    def note(tensor: Tensor) -> Tensor:
+        sizes.append(tensor.numel())
+        return tensor
+
+    inputs = [x.requires_grad_() for x in draw(m, n, d, 0.3, seed=0)]
+    with torch.autograd.graph.saved_tensors_hooks(note, lambda tensor: tensor):
+        uniformity(*inputs, Hanon())
+    assert sorted(sizes) == [m, m * d, n * d]
+
+
+def test_only_what_is_asked_for_is_differentiated() -> None:
+    queries, entities, scale = draw(3, 20, 4, 0.3, seed=0)
+    entities.requires_grad_()
+    (gradient,) = torch.autograd.grad(uniformity(queries, entities, scale, Hanon()), entities)
+    assert gradient.shape == entities.shape
+
+
+def test_inputs_are_left_alone() -> None:
+    inputs = draw(3, 20, 4, 0.3, seed=0)
+    before = [x.clone() for x in inputs]
+    uniformity(*inputs, Hanon(), (torch.tensor([0]), torch.tensor([1])))
+    assert all(torch.equal(x, y) for x, y in zip(inputs, before, strict=True))
+
+
+@pytest.mark.parametrize(
+    ("shapes", "message"),
+    [
+        (((3, 4), (5, 3), (3,)), "takes queries"),
+        (((3, 4), (5, 4), (2,)), "takes queries"),
+        (((3,), (5, 4), (3,)), "queries has 2 dimension"),
+        (((0, 4), (5, 4), (0,)), "m, N >= 1"),
+    ],
+)
+def test_wrong_shapes(shapes: tuple[tuple[int, ...], ...], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        uniformity(*(torch.zeros(shape) for shape in shapes), Hanon())
+
+
+@pytest.mark.parametrize(
+    ("rows", "columns", "message"),
+    [
+        ([0, 1], [0], "one length"),
+        ([3], [0], "outside 0..2"),
+        ([0], [2], "outside 0..1"),
+        ([1, 1], [0, 1], "no entity at all"),
+    ],
+)
+def test_wrong_pairs(rows: list[int], columns: list[int], message: str) -> None:
+    queries, entities, scale = draw(3, 2, 4, 0.3, seed=0)
+    with pytest.raises(InputError, match=message):
+        uniformity(queries, entities, scale, Hanon(), (torch.tensor(rows), torch.tensor(columns)))

@@ -1,0 +1,147 @@
+"""The HaLE loss against plain Python scalars."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+import torch
+
+from hale.activations import Activation, Hanon, Identity
+from hale.errors import InputError, UnknownNameError
+from hale.graph import Graph, KnownAnswers
+from hale.models import Model, make_model
+from hale.objectives import OBJECTIVES, HaLE, Loss, make_objective
+from hale.settings import make_settings
+
+
+def build(graph: Graph) -> Model:
+    torch.manual_seed(0)
+    model = make_model("transe", graph.size, 3, init_scale=0.5)
+    with torch.no_grad():
+        model.free_scale.weight.add_(torch.randn_like(model.free_scale.weight))
+    return model
+
+
+def loss_of(objective: HaLE, model: Model, graph: Graph, batch: torch.Tensor) -> Loss:
+    return objective(model, batch, torch.Generator().manual_seed(5), graph.known("train"))
+
+
+def by_hand(
+    model: Model,
+    batch: list[list[int]],
+    drawn: list[int],
+    known: KnownAnswers | None,
+    h: Activation,
+    *,
+    square: bool,
+    relation_scale: bool,
+) -> tuple[float, float]:
+    """Alignment and uniformity by loops over numbers."""
+    entities = model.entities().tolist()
+    shifts = model.shift.weight.tolist()  # type: ignore[union-attr, operator]
+    free = model.free_scale.weight.flatten().tolist()
+
+    def activated(head: int, relation: int, entity: int) -> float:
+        distance = sum(
+            (a + b - c) ** 2
+            for a, b, c in zip(entities[head], shifts[relation], entities[entity], strict=True)
+        )
+        scale = math.log1p(math.exp(free[relation])) if relation_scale else 1.0
+        return h.value_and_slope(torch.tensor([scale * distance], dtype=torch.float64))[0].item()
+
+    aligned = [activated(*triple) ** (2 if square else 1) for triple in batch]
+    sums = []
+    for i in drawn:
+        head, relation, _ = batch[i]
+        left_out: set[int] = set()
+        if known is not None:
+            left_out = set(
+                known.of(*(torch.tensor([x]).numpy() for x in (head, relation)))[1].tolist()
+            )
+        total = sum(
+            math.exp(-activated(head, relation, e))
+            for e in range(len(entities))
+            if e not in left_out
+        )
+        sums.append(math.log(total))
+    return sum(aligned) / len(aligned), sum(sums) / len(sums)
+
+
+@pytest.mark.parametrize("h", [Hanon(), Identity()], ids=str)
+@pytest.mark.parametrize("square", [True, False])
+@pytest.mark.parametrize("relation_scale", [True, False])
+@pytest.mark.parametrize("leave_out_known", [True, False])
+def test_against_scalars(
+    graph: Graph, h: Activation, square: bool, relation_scale: bool, leave_out_known: bool
+) -> None:
+    model = build(graph)
+    batch = torch.tensor(graph.both_directions(graph.train)[::5])
+    objective = HaLE(
+        h,
+        num_queries=4,
+        weight=0.3,
+        square=square,
+        relation_scale=relation_scale,
+        leave_out_known=leave_out_known,
+    )
+    loss = loss_of(objective, model, graph, batch)
+    drawn = torch.randperm(len(batch), generator=torch.Generator().manual_seed(5))[:4].tolist()
+    known = graph.known("train") if leave_out_known else None
+    alignment, uniformity = by_hand(
+        model, batch.tolist(), drawn, known, h, square=square, relation_scale=relation_scale
+    )
+    assert loss.parts["alignment"].item() == pytest.approx(alignment, rel=1e-5)
+    assert loss.parts["uniformity"].item() == pytest.approx(uniformity, rel=1e-5)
+    assert loss.total.item() == pytest.approx(0.3 * alignment + uniformity, rel=1e-5)
+
+
+def test_alignment_pulls_positives_together(graph: Graph) -> None:
+    """The sign that the paper's last equation gets wrong."""
+    model = build(graph)
+    batch = torch.tensor(graph.train)
+    before = model.score(*batch.unbind(1)).mean()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.05)
+    for _ in range(20):
+        optimizer.zero_grad()
+        loss_of(HaLE(Hanon(), weight=10.0), model, graph, batch).total.backward()  # type: ignore[no-untyped-call]
+        optimizer.step()
+    assert model.score(*batch.unbind(1)).mean() > before
+
+
+def test_inputs_are_left_alone_and_gradients_are_finite(graph: Graph) -> None:
+    model = build(graph)
+    batch = torch.tensor(graph.train)
+    kept = batch.clone(), {name: value.clone() for name, value in model.state_dict().items()}
+    loss_of(HaLE(Hanon()), model, graph, batch).total.backward()  # type: ignore[no-untyped-call]
+    assert torch.equal(batch, kept[0])
+    assert all(torch.equal(value, kept[1][name]) for name, value in model.state_dict().items())
+    for parameter in model.parameters():
+        assert parameter.grad is not None
+        assert torch.isfinite(parameter.grad).all()
+
+
+def test_fewer_positives_than_queries(graph: Graph) -> None:
+    loss = loss_of(
+        HaLE(Hanon(), num_queries=100), build(graph), graph, torch.tensor(graph.train[:3])
+    )
+    assert torch.isfinite(loss.total)
+
+
+def test_known_answers_must_be_given(graph: Graph) -> None:
+    with pytest.raises(InputError, match="leave_out_known needs"):
+        HaLE(Hanon())(build(graph), torch.tensor(graph.train), torch.Generator())
+
+
+def test_from_settings() -> None:
+    settings = make_settings(
+        alpha=0.1, batch_size=50, weight=0.5, beta=2, gamma=9, square=False, relation_scale=False
+    )
+    objective = make_objective(settings)
+    assert isinstance(objective, HaLE)
+    assert objective.num_queries == 5
+    assert objective.activation == Hanon(2.0, 9.0)
+    assert (objective.weight, objective.square, objective.relation_scale) == (0.5, False, False)
+    assert set(OBJECTIVES) == {"hale"}
+    with pytest.raises(UnknownNameError, match="Did you mean 'hale'"):
+        make_objective(make_settings(strategy="hal"))

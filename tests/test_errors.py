@@ -1,0 +1,37 @@
+from __future__ import annotations
+
+import pytest
+
+from hale import errors
+
+
+def test_the_drawn_tree_is_the_real_one() -> None:
+    classes = {
+        name: value
+        for name, value in vars(errors).items()
+        if isinstance(value, type) and issubclass(value, errors.HaleError)
+    }
+    drawn = {
+        line.strip(" |`-").split()[0]
+        for line in (errors.__doc__ or "").splitlines()
+        if "Error  " in line
+    }
+    assert drawn == set(classes)
+    for name, value in classes.items():
+        is_input = issubclass(value, errors.InputError)
+        assert value.exit_status == (2 if is_input else 1), name
+
+
+def test_unknown_name_suggests_regardless_of_case() -> None:
+    error = errors.UnknownNameError("model", "Rote", ["rotl", "rote", "transe"])
+    assert str(error).startswith("Unknown model 'Rote'. Did you mean 'rote'")
+
+
+def test_unknown_name_far_from_all_lists_a_short_choice() -> None:
+    error = errors.UnknownNameError("model", "xyz", ["rotl", "transe"])
+    assert str(error) == "Unknown model 'xyz'. Choose from: rotl, transe."
+
+
+@pytest.mark.parametrize(("line", "place"), [(3, "a.txt, line 3: bad"), (None, "a.txt: bad")])
+def test_source_error_names_the_place(line: int | None, place: str) -> None:
+    assert str(errors.SourceError("bad", source="a.txt", line=line)) == place

@@ -1,0 +1,130 @@
+"""A run on disk: whole or not at all, and damage is named."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from hale.errors import RunError
+from hale.graph import Graph
+from hale.models import make_model
+from hale.run import load_run
+from hale.settings import make_settings
+from hale.store import RunFolder, free_folder
+
+
+@pytest.fixture
+def folder(tmp_path: Path, graph: Graph) -> RunFolder:
+    settings = make_settings(model="transe", dim=4, epochs=1)
+    weights = make_model("transe", graph.size, 4).state_dict()
+    return RunFolder.create(tmp_path / "run", settings, graph, weights)
+
+
+def test_a_new_folder_is_a_loadable_run(folder: RunFolder, graph: Graph) -> None:
+    names = sorted(path.name for path in folder.path.iterdir())
+    assert names == [
+        "entities.txt",
+        "labels.tsv",
+        "model.safetensors",
+        "relations.txt",
+        "settings.json",
+        "triples.safetensors",
+    ]
+    run = load_run(folder.path)
+    assert run.summary.stopped_by == "unfinished"
+    assert run.graph.entities.names == graph.entities.names
+    assert run.graph.labels == dict(graph.labels)
+    for split in ("train", "valid", "test"):
+        assert np.array_equal(run.graph.split(split), graph.split(split))
+    assert (folder.path / "entities.txt").read_text().splitlines()[:2] == ["e000", "e001"]
+
+
+def test_what_is_there_is_not_replaced_by_accident(
+    folder: RunFolder, graph: Graph, tmp_path: Path
+) -> None:
+    settings = make_settings(model="transe", dim=4, epochs=2)
+    weights = make_model("transe", graph.size, 4).state_dict()
+    with pytest.raises(RunError, match=r"exists\. Choose another folder, continue that run"):
+        RunFolder.create(folder.path, settings, graph, weights)
+    RunFolder.create(folder.path, settings, graph, weights, overwrite=True)
+    assert folder.read_settings()[0].epochs == 2
+    assert [path.name for path in tmp_path.iterdir()] == ["run"]
+
+    precious = tmp_path / "precious"
+    precious.mkdir()
+    (precious / "thesis.txt").write_text("years of work")
+    with pytest.raises(RunError, match="is not a run, so it is not overwritten"):
+        RunFolder.create(precious, settings, graph, weights, overwrite=True)
+    assert (precious / "thesis.txt").read_text() == "years of work"
+
+
+def test_an_empty_folder_may_be_used(tmp_path: Path, graph: Graph) -> None:
+    (tmp_path / "empty").mkdir()
+    settings = make_settings(model="transe", dim=4)
+    weights = make_model("transe", graph.size, 4).state_dict()
+    RunFolder.create(tmp_path / "empty", settings, graph, weights)
+    assert load_run(tmp_path / "empty").settings.dim == 4
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["settings.json", "entities.txt", "model.safetensors", "triples.safetensors"],
+)
+def test_missing_files_are_named(folder: RunFolder, name: str) -> None:
+    (folder.path / name).unlink()
+    with pytest.raises(RunError, match=name):
+        load_run(folder.path)
+
+
+@pytest.mark.parametrize("name", ["settings.json", "model.safetensors", "triples.safetensors"])
+def test_damaged_files_are_named(folder: RunFolder, name: str) -> None:
+    whole = (folder.path / name).read_bytes()
+    for damage in (whole[: len(whole) // 2], b"\x80\x04junk", b""):
+        (folder.path / name).write_bytes(damage)
+        with pytest.raises(RunError, match=name):
+            load_run(folder.path)
+
+
+def test_weights_of_another_shape(folder: RunFolder) -> None:
+    folder.write_tensors("model.safetensors", {"entity.weight": torch.zeros(2, 2)}, {"step": 0})
+    with pytest.raises(RunError, match="does not fit"):
+        load_run(folder.path)
+
+
+def test_another_format(folder: RunFolder) -> None:
+    header = json.loads((folder.path / "settings.json").read_text())
+    (folder.path / "settings.json").write_text(json.dumps(header | {"format": 99}))
+    with pytest.raises(RunError, match=r"has format 99; this hale \(.*\) reads format 1"):
+        load_run(folder.path)
+
+
+def test_not_a_run(tmp_path: Path) -> None:
+    with pytest.raises(RunError, match="There is no run"):
+        load_run(tmp_path / "nothing")
+    with pytest.raises(RunError, match=r"is not a run: it has no settings\.json"):
+        load_run(tmp_path)
+
+
+def test_a_failed_write_leaves_the_old_file(
+    folder: RunFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = (folder.path / "model.safetensors").read_bytes()
+
+    def full(*_args: object, **_kwargs: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("hale.store.save_file", full)
+    with pytest.raises(RunError, match="cannot be written: No space left"):
+        folder.write_tensors("model.safetensors", {}, {})
+    assert (folder.path / "model.safetensors").read_bytes() == before
+
+
+def test_free_folder(tmp_path: Path) -> None:
+    assert free_folder(tmp_path, "x") == tmp_path / "x"
+    (tmp_path / "x").mkdir()
+    (tmp_path / "x-2").mkdir()
+    assert free_folder(tmp_path, "x") == tmp_path / "x-3"

@@ -1,0 +1,250 @@
+"""Training: it learns, repeats itself, resumes exactly, and stops cleanly."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import signal
+from pathlib import Path
+
+import pytest
+import torch
+
+from hale.errors import RunError, SettingsError, TrainingError
+from hale.evaluator import evaluate
+from hale.graph import Graph
+from hale.models import MODELS
+from hale.run import Record, Run, load_run
+from hale.settings import make_settings
+from hale.stopping import Clock
+from hale.trainer import Trainer, train
+
+from .conftest import ring
+
+FAST = {"dim": 8, "batch_size": 32, "queries": 8}
+
+
+def weights(run: Run) -> dict[str, torch.Tensor]:
+    return {name: value.clone() for name, value in run.model.state_dict().items()}
+
+
+def same(one: dict[str, torch.Tensor], other: dict[str, torch.Tensor]) -> bool:
+    return all(torch.equal(value, other[name]) for name, value in one.items())
+
+
+class StopAt:
+    """Sends a signal to this process after some step."""
+
+    def __init__(self, step: int) -> None:
+        self.step = step
+        self.records: list[tuple[Record, bool]] = []
+
+    def stepped(self, clock: Clock, progress: float, losses: dict[str, float]) -> None:
+        assert 0 <= progress <= 1
+        assert set(losses) == {"alignment", "uniformity"}
+        if clock.step == self.step:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    def validated(self, record: Record, *, kept: bool) -> None:
+        self.records.append((record, kept))
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_a_ring_is_learnt(model: str) -> None:
+    """By chance MRR would be about 0.2.
+
+    Rotations close the ring, so held-out steps follow from the others. A shift or a stretch
+    cannot close it: TransE and DistMult can only learn the steps that they are shown.
+    """
+    run = train(ring(24), model=model, epochs=400, validate_every="100", **FAST)
+    split, least = ("test", 0.6) if model.startswith("rot") else ("train", 0.45)
+    assert evaluate(run, split).mrr > least
+
+
+@pytest.mark.parametrize("optimizer", ["adam", "adagrad"])
+def test_the_loss_falls(graph: Graph, optimizer: str) -> None:
+    run = train(graph, epochs=40, optimizer=optimizer, validate_every="1", **FAST)
+    totals = [sum(record.losses.values()) for record in run.history]
+    assert totals[-1] < totals[0]
+
+
+def test_same_seed_same_weights_bit_for_bit(graph: Graph) -> None:
+    one, two, other = (train(graph, epochs=20, seed=seed, **FAST) for seed in (1, 1, 2))
+    assert same(weights(one), weights(two))
+    assert not same(weights(one), weights(other))
+    assert [r.metrics for r in one.history] == [r.metrics for r in two.history]
+
+
+def test_the_global_generator_is_left_alone(graph: Graph) -> None:
+    torch.manual_seed(7)
+    expected = torch.rand(1)
+    torch.manual_seed(7)
+    train(graph, epochs=2, **FAST)
+    assert torch.equal(torch.rand(1), expected)
+
+
+@pytest.mark.parametrize("step", [1, 7, 30])
+def test_interrupt_saves_and_resume_is_exact(graph: Graph, tmp_path: Path, step: int) -> None:
+    options = {"epochs": 20, "validate_every": "2", **FAST}
+    whole = train(graph, out=tmp_path / "whole", **options)
+    part = train(graph, out=tmp_path / "part", observer=StopAt(step), **options)
+    assert part.summary.stopped_by == "interrupt"
+    assert part.summary.steps == step
+    stored = load_run(tmp_path / "part")
+    assert stored.summary == part.summary
+    assert same(weights(stored), weights(part))
+
+    resumed = train(graph, out=tmp_path / "part", resume=True, **options)
+    assert resumed.summary.stopped_by == "epochs"
+    assert same(weights(resumed), weights(whole))
+    assert same(weights(load_run(tmp_path / "part")), weights(whole))
+
+    def stripped(run: Run) -> list[tuple[object, ...]]:
+        return [(r.step, r.epoch, r.learning_rate, r.losses, r.metrics) for r in run.history]
+
+    assert stripped(resumed) == stripped(whole)
+    assert resumed.summary.kept_step == whole.summary.kept_step
+
+
+def test_interrupt_before_any_validation_keeps_what_there_is(graph: Graph, tmp_path: Path) -> None:
+    run = train(graph, out=tmp_path / "run", epochs=50, observer=StopAt(3), **FAST)
+    fresh = Trainer(graph, make_settings(epochs=50, **FAST))
+    assert run.summary.kept_step == 3
+    assert not same(weights(run), fresh.model.state_dict())
+    assert run.best is None
+
+
+def test_resume_needs_no_graph_and_no_settings(graph: Graph, tmp_path: Path) -> None:
+    train(graph, out=tmp_path / "run", epochs=10, observer=StopAt(5), **FAST)
+    resumed = train(None, out=tmp_path / "run", resume=True)
+    assert resumed.summary.stopped_by == "epochs"
+    again = train(None, out=tmp_path / "run", resume=True)  # nothing left to do
+    assert again.summary.steps == resumed.summary.steps
+    assert same(weights(again), weights(resumed))
+
+
+def test_resume_refuses_other_settings_and_other_graphs(graph: Graph, tmp_path: Path) -> None:
+    train(graph, out=tmp_path / "run", epochs=2, **FAST)
+    with pytest.raises(RunError, match="dim is 8, not 16"):
+        train(graph, out=tmp_path / "run", resume=True, dim=16)
+    with pytest.raises(RunError, match="begun on another graph"):
+        train(ring(25), out=tmp_path / "run", resume=True)
+    with pytest.raises(RunError, match="name the folder"):
+        train(graph, resume=True)
+    with pytest.raises(RunError, match="There is no run"):
+        train(graph, out=tmp_path / "none", resume=True)
+
+
+def test_a_kill_between_checkpoint_and_model_costs_nothing(graph: Graph, tmp_path: Path) -> None:
+    """The model file is older than the checkpoint: resuming brings it up to date."""
+    options = {"epochs": 10, "validate_every": "1", **FAST}
+    whole = train(graph, **options)
+    train(graph, out=tmp_path / "run", observer=StopAt(12), **options)
+    early = tmp_path / "early"
+    train(graph, out=early, observer=StopAt(1), **options)
+    (early / "model.safetensors").rename(tmp_path / "run" / "model.safetensors")
+    state = load_run(tmp_path / "run")
+    assert state.model.size == graph.size  # loadable as it is
+    resumed = train(None, out=tmp_path / "run", resume=True)
+    if resumed.summary.kept_step > 12:
+        assert same(weights(resumed), weights(whole))
+
+
+def test_budget_counts_training_only_and_resumes_with_the_rest(
+    graph: Graph, tmp_path: Path
+) -> None:
+    options = {"budget": "1s", "validate_every": "0.2s", **FAST}
+    part = train(graph, out=tmp_path / "run", observer=StopAt(20), **options)
+    resumed = train(graph, out=tmp_path / "run", resume=True, **options)
+    assert part.summary.seconds < 1
+    assert resumed.summary.stopped_by == "budget"
+    assert 1 <= resumed.summary.seconds < 1.5
+    assert resumed.summary.validation_seconds > 0
+    assert len(resumed.history) >= 4
+
+
+def test_patience_ends_a_run_that_no_longer_improves(graph: Graph) -> None:
+    watch = StopAt(-1)
+    run = train(graph, patience=3, validate_every="5", observer=watch, **FAST)
+    assert run.summary.stopped_by == "patience"
+    assert [kept for _, kept in watch.records][-3:] == [False] * 3
+    assert run.best is not None
+    assert run.best.metrics["mrr"] == max(r.metrics["mrr"] for r in run.history)
+    assert run.history[-1].learning_rate < run.settings.learning_rate
+
+
+def test_the_best_state_is_kept_not_the_last(graph: Graph, tmp_path: Path) -> None:
+    run = train(graph, out=tmp_path / "run", patience=3, validate_every="5", **FAST)
+    assert run.summary.kept_step < run.summary.steps
+    assert run.best is not None
+    assert evaluate(run, "valid").mrr == pytest.approx(run.best.metrics["mrr"])
+    assert evaluate(load_run(tmp_path / "run"), "valid").mrr == evaluate(run, "valid").mrr
+
+
+def test_validation_ranks_a_sample(graph: Graph) -> None:
+    run = train(graph, epochs=2, validation_sample=2, **FAST)
+    assert run.summary.validation_sample == 2
+    assert run.history[0].metrics["count"] == 4  # both directions
+
+
+def test_without_a_valid_split_the_latest_is_kept(graph: Graph, tmp_path: Path) -> None:
+    bare = Graph("g", graph.entities, graph.relations, graph.train, graph.valid[:0], graph.test)
+    run = train(bare, out=tmp_path / "run", epochs=6, validate_every="2", **FAST)
+    assert run.summary.kept_step == run.summary.steps
+    assert [record.metrics for record in run.history] == [{}, {}, {}]
+    with pytest.raises(SettingsError, match="no valid split"):
+        train(bare, patience=2, **FAST)
+
+
+def test_a_loss_that_is_not_finite_stops_and_keeps_the_last_good_state(
+    graph: Graph, tmp_path: Path
+) -> None:
+    trainer = Trainer(graph, make_settings(epochs=20, validate_every="1", **FAST))
+    trainer.begin(tmp_path / "run")
+
+    class Poison(StopAt):
+        def stepped(self, clock: Clock, progress: float, losses: dict[str, float]) -> None:
+            if clock.step == 7:
+                with torch.no_grad():
+                    trainer.model.shift.weight.fill_(math.nan)  # type: ignore[union-attr, operator]
+
+    trainer.observer = Poison(-1)
+    with pytest.raises(TrainingError) as caught:
+        trainer.fit()
+    message = str(caught.value)
+    assert "not finite at step 7 (alignment and uniformity)" in message
+    assert "the largest parameter is shift.weight (nan)" in message
+    assert "is kept in" in message
+    good = load_run(tmp_path / "run")
+    assert all(torch.isfinite(value).all() for value in good.model.state_dict().values())
+    assert good.summary.kept_step > 0
+
+
+def test_history_and_metrics_are_readable_files(graph: Graph, tmp_path: Path) -> None:
+    run = train(graph, out=tmp_path / "run", epochs=4, validate_every="2", **FAST)
+    lines = (tmp_path / "run" / "history.jsonl").read_text().splitlines()
+    assert [json.loads(line)["step"] for line in lines] == [record.step for record in run.history]
+    run.save_metrics("test", evaluate(run, "test").as_dict())
+    stored = json.loads((tmp_path / "run" / "metrics.json").read_text())
+    assert stored["training"]["stopped_by"] == "epochs"
+    assert stored["test"]["mrr"] == evaluate(run, "test").mrr
+    assert load_run(tmp_path / "run").metrics["test"]["mrr"] == stored["test"]["mrr"]
+
+
+def test_settings_or_values_not_both(graph: Graph) -> None:
+    with pytest.raises(SettingsError, match="not both"):
+        train(graph, make_settings(epochs=1), dim=4)
+    with pytest.raises(SettingsError, match="a graph is needed"):
+        train(None)
+    assert train(graph, make_settings(epochs=1, **FAST)).settings.epochs == 1
+
+
+def test_a_thread_may_train_too(graph: Graph) -> None:
+    import threading
+
+    done: list[Run] = []
+    thread = threading.Thread(target=lambda: done.append(train(graph, epochs=1, **FAST)))
+    thread.start()
+    thread.join()
+    assert done[0].summary.stopped_by == "epochs"
