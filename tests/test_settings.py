@@ -1,9 +1,14 @@
 from __future__ import annotations
 
+import re
+
 import pytest
 from pydantic import ValidationError
 
+from hale.activations import ACTIVATIONS
 from hale.errors import SettingsError
+from hale.models import MODELS
+from hale.objectives import OBJECTIVES
 from hale.settings import Interval, Settings, make_settings, parse_duration
 
 
@@ -61,6 +66,11 @@ def test_settings_are_frozen_and_survive_json() -> None:
     assert Settings.model_validate(settings.model_dump(mode="json")) == settings
 
 
-def test_every_setting_is_described() -> None:
+def test_every_setting_is_described_and_every_choice_named() -> None:
     for name, field in Settings.model_fields.items():
         assert field.description, name
+    registries = {"model": [*MODELS], "activation": [*ACTIVATIONS], "strategy": [*OBJECTIVES]}
+    for name, registry in registries.items():
+        described = Settings.model_fields[name].description or ""
+        words = set(re.findall(r"\w+", described))
+        assert set(registry) <= words, f"the help of {name} lacks {set(registry) - words}"

@@ -18,7 +18,7 @@ import typer
 from rich.console import Console
 
 from hale.errors import HaleError, HaleWarning, InputError
-from hale.settings import DEFAULT_BUDGET_SECONDS, Settings
+from hale.settings import DEFAULT_BUDGET_SECONDS, DEFAULT_QUERIES, Settings
 from hale.version import VERSION
 
 if TYPE_CHECKING:
@@ -61,12 +61,25 @@ def reporting(command: Callable[P, R]) -> Callable[P, R]:
 def setting(name: str, *flags: str) -> Any:
     """An option for a setting: its description and default stand with the setting."""
     field = Settings.model_fields[name]
-    default: object = field.default
-    if name == "budget":
-        default = f"{DEFAULT_BUDGET_SECONDS:.0f}s if no other limit is given"
-    shown = str(default) if default is not None else False
-    return typer.Option(*flags, help=field.description, show_default=shown)
+    default = DERIVED_DEFAULTS.get(name, field.default)
+    return _option(f"{field.description}", default, *flags)
 
+
+def _option(text: str, default: object, *flags: str) -> Any:
+    """An option that is None unless given; its default is told in the help."""
+    return typer.Option(*flags, help=f"{text} [default: {default}]", show_default=False)
+
+
+# Defaults that depend on other settings.
+DERIVED_DEFAULTS = {
+    "budget": f"{DEFAULT_BUDGET_SECONDS:.0f}s, without another limit",
+    "epochs": "no limit",
+    "patience": "no limit",
+    "alpha": "by --queries",
+    "queries": DEFAULT_QUERIES,
+    "validate_every": "a tenth of the run",
+    "threads": "all cores",
+}
 
 Json = Annotated[
     bool, typer.Option("--json", help="Print one JSON object on stdout, progress on stderr.")
@@ -103,7 +116,7 @@ def train(
     patience: Annotated[int | None, setting("patience", "--patience")] = None,
     out_folder: Annotated[
         Path | None,
-        typer.Option("--out", help="Folder for the run.", show_default="runs/GRAPH-MODEL-DIM"),
+        _option("Folder for the run.", "runs/GRAPH-MODEL-DIM", "--out"),
     ] = None,
     resume: Annotated[
         bool, typer.Option("--resume", help="Go on with the run in --out; GRAPH may be left out.")
@@ -141,11 +154,11 @@ def train(
     device: Annotated[str | None, setting("device", "--device")] = None,
     columns: Annotated[
         str | None,
-        typer.Option("--columns", help="Order of a file's columns.", show_default="hrt"),
+        _option("Order of a file's columns.", "hrt", "--columns"),
     ] = None,
     header: Annotated[
         bool | None,
-        typer.Option("--header/--no-header", help="First line.", show_default="recognised"),
+        _option("Whether files have a header line.", "recognised", "--header/--no-header"),
     ] = None,
     labels: Annotated[
         Path | None, typer.Option("--labels", help="Tab-separated file: id, readable name.")

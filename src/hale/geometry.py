@@ -14,11 +14,11 @@ def rotate(angles: Tensor, vectors: Tensor) -> Tensor:
 
         (x, y) -> (a x - b y, b x + a y) / sqrt(a^2 + b^2)
     """
-    turn = angles.unflatten(-1, (-1, 2))
+    turn = angles.reshape(*angles.shape[:-1], -1, 2)
     a, b = turn.unbind(-1)
     length = turn.norm(dim=-1).clamp_min(1e-12)
     a, b = a / length, b / length
-    x, y = vectors.unflatten(-1, (-1, 2)).unbind(-1)
+    x, y = vectors.reshape(*vectors.shape[:-1], -1, 2).unbind(-1)
     return torch.stack((a * x - b * y, b * x + a * y), dim=-1).flatten(-2)
 
 

@@ -10,6 +10,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 from hale.errors import SettingsError
 
 DEFAULT_BUDGET_SECONDS = 120.0
+DEFAULT_QUERIES = 100
 _UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
 
 
@@ -36,15 +37,18 @@ class Settings(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     # The model
-    model: str = Field("rotl", description="Model.")
+    model: str = Field("rotl", description="Model: transe, distmult, rotate, rote or rotl.")
     dim: int = Field(32, ge=1, description="Size of an entity vector (d).")
     init_scale: float = Field(
         0.1, gt=0, description="Standard deviation of the entity vectors at the start."
     )
 
     # The objective
-    strategy: str = Field("hale", description="Training strategy.")
-    activation: str = Field("hanon", description="Hardness-aware activation (h).")
+    strategy: str = Field("hale", description="Training strategy: hale.")
+    activation: str = Field(
+        "hanon",
+        description="Activation (h): hanon, halin, xexp, double, arctanh or identity.",
+    )
     beta: float = Field(3.0, gt=0, description="Slope of the activation, its soft constraint (β).")
     gamma: float = Field(
         6.0, gt=0, description="Upper bound of the activation, its hard constraint (γ)."
@@ -56,7 +60,7 @@ class Settings(BaseModel):
         None, gt=0, le=1, description="Share of a batch's queries sampled for uniformity (α)."
     )
     queries: int | None = Field(
-        None, ge=1, description="Number of sampled queries a step, in place of α; 100 by default."
+        None, ge=1, description="Number of sampled queries a step, in place of α."
     )
     square: bool = Field(True, description="Square the activated positives (PosSquare).")
     relation_scale: bool = Field(
@@ -67,7 +71,7 @@ class Settings(BaseModel):
     )
 
     # The optimiser
-    optimizer: Literal["adam", "adagrad"] = Field("adam", description="Optimiser.")
+    optimizer: Literal["adam", "adagrad"] = Field("adam", description="Optimiser: adam or adagrad.")
     learning_rate: float = Field(0.01, gt=0, description="Learning rate before it falls.")
     decay: float = Field(
         0.4, ge=0, le=1, description="Last share of the run over which the rate falls to zero."
@@ -83,7 +87,7 @@ class Settings(BaseModel):
         None, ge=1, description="Validations in a row without a better MRR."
     )
     validate_every: str | None = Field(
-        None, description="Time (15s) or epochs (5) between validations; a tenth of the run."
+        None, description="Time (15s) or number of epochs (5) between validations."
     )
     validation_sample: int = Field(
         1000, ge=1, description="Validation triples ranked while training."
@@ -92,7 +96,9 @@ class Settings(BaseModel):
     # Where and how
     seed: int = Field(0, ge=0, lt=2**31, description="Seed of everything random.")
     threads: int | None = Field(None, ge=1, description="CPU threads; all cores by default.")
-    device: Literal["auto", "cpu", "cuda", "mps"] = Field("auto", description="Device.")
+    device: Literal["auto", "cpu", "cuda", "mps"] = Field(
+        "auto", description="auto, cpu, cuda or mps."
+    )
 
     @model_validator(mode="before")
     @classmethod
@@ -104,7 +110,7 @@ class Settings(BaseModel):
         if not values.keys() & {"budget", "epochs", "patience"}:
             values["budget"] = DEFAULT_BUDGET_SECONDS
         if not values.keys() & {"alpha", "queries"}:
-            values["queries"] = 100
+            values["queries"] = DEFAULT_QUERIES
         return values
 
     @model_validator(mode="after")

@@ -115,7 +115,9 @@ class RunFolder:
         if named:
             text = "".join(f"{entity}\t{' '.join(label.split())}\n" for entity, label in named)
             (self.path / "labels.tsv").write_text(text, encoding="utf-8")
-        triples = {split: torch.tensor(graph.split(split).astype(np.int32)) for split in SPLITS}
+        triples: dict[str, Tensor] = {
+            split: torch.tensor(graph.split(split).astype(np.int32)) for split in SPLITS
+        }
         self.write_tensors("triples.safetensors", triples, {})
 
     def _replace(self, name: str, write: Callable[[Path], object]) -> None:
@@ -152,7 +154,7 @@ class RunFolder:
         """The graph that the run was trained on."""
         tensors, _ = self.read_tensors("triples.safetensors")
         try:
-            splits = {split: tensors[split].numpy() for split in SPLITS}
+            train, valid, test = (tensors[split].numpy() for split in SPLITS)
         except KeyError as error:
             raise self._damaged("triples.safetensors", error) from None
         labels = {}
@@ -163,8 +165,10 @@ class RunFolder:
             name=name,
             entities=Vocabulary(self._read_names("entities.txt"), "entity"),
             relations=Vocabulary(self._read_names("relations.txt"), "relation"),
+            train=train,
+            valid=valid,
+            test=test,
             labels=labels,
-            **splits,
         )
 
     def read_tensors(self, name: str) -> tuple[dict[str, Tensor], dict[str, Any]]:

@@ -69,7 +69,7 @@ class _Uniformity(torch.autograd.Function):
         return swept.value
 
     @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:  # type: ignore[override]
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
         needed = zip(ctx.saved_tensors, ctx.needs_input_grad, strict=False)
         return (*(saved * grad if need else None for saved, need in needed), None, None)
 

@@ -29,4 +29,5 @@ class RotE(Model):
 
     def query(self, head: Tensor, relation: Tensor) -> Tensor:
         """(B,), (B,) -> (B, d)."""
-        return geometry.rotate(self.turn(relation), self.entity(head)) + self.shift(relation)
+        shift: Tensor = self.shift(relation)
+        return geometry.rotate(self.turn(relation), self.entity(head)) + shift
