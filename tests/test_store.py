@@ -117,7 +117,7 @@ def test_a_failed_write_leaves_the_old_file(
     def full(*_args: object, **_kwargs: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("hale.store.save_file", full)
+    monkeypatch.setattr(Path, "write_bytes", full)
     with pytest.raises(RunError, match="cannot be written: No space left"):
         folder.write_tensors("model.safetensors", {}, {})
     assert (folder.path / "model.safetensors").read_bytes() == before

@@ -50,9 +50,7 @@ class _Activate(torch.autograd.Function):
         return value
 
     @staticmethod
-    def backward(
-        ctx: torch.autograd.function.FunctionCtx, grad: Tensor
-    ) -> tuple[Tensor, None]:
+    def backward(ctx: torch.autograd.function.FunctionCtx, grad: Tensor) -> tuple[Tensor, None]:
         (slope,) = ctx.saved_tensors  # type: ignore[attr-defined]
         return grad * slope, None
 

@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 import torch
 from safetensors import SafetensorError, safe_open
-from safetensors.torch import save_file
+from safetensors.torch import save
 from torch import Tensor
 
 import hale.version
@@ -100,8 +100,8 @@ class RunFolder:
     ) -> None:
         """A safetensors file with ``about`` as JSON in its header."""
         plain = {key: value.detach().cpu().contiguous() for key, value in tensors.items()}
-        header = {"about": json.dumps(about)}
-        self._replace(name, lambda path: save_file(plain, path, metadata=header))
+        content = save(plain, metadata={"about": json.dumps(about)})
+        self._replace(name, lambda path: path.write_bytes(content))
 
     def _write_graph(self, graph: Graph) -> None:
         for name, vocabulary in (("entities", graph.entities), ("relations", graph.relations)):
