@@ -16,7 +16,7 @@ demo: setup
 	$(BIN)/hale train wordnet --model rotl --dim 32 --budget 60s --out runs/demo --overwrite
 	$(BIN)/hale predict runs/demo --head dog.n.01 --relation hypernym -k 5
 	$(BIN)/hale predict runs/demo --relation part_meronym --tail everest.n.01 -k 5
-	$(BIN)/hale predict runs/demo --head zambezi.n.01 --relation instance_hypernym -k 5
+	$(BIN)/hale predict runs/demo --head namibia.n.01 --relation instance_hypernym -k 5
 
 test: setup
 	$(BIN)/python -m pytest

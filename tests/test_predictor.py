@@ -40,6 +40,7 @@ def test_tails_by_hand(run: Run) -> None:
         (2, "p1", "one", -1.0, False),
     ]
     assert answers[2].score == -4.0
+    assert [answer.split for answer in answers[:2]] == ["test", None]
     assert len(answers) == 3
     assert (answers.head, answers.relation, answers.tail) == ("p1", "next", None)
 

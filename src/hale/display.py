@@ -126,10 +126,10 @@ def answers_table(run: Run, answers: Answers) -> Table:
     if with_labels:
         table.add_column("label")
     table.add_column("score", justify="right")
-    table.add_column("known")
+    table.add_column("known in")
     for answer in answers:
         label = [answer.label or ""] if with_labels else []
-        known = "known" if answer.known else ""
+        known = answer.split or ""
         table.add_row(str(answer.rank), answer.entity, *label, f"{answer.score:.3f}", known)
     return table
 

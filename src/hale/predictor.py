@@ -3,25 +3,41 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import torch
 
 from hale.errors import EvaluationError, InputError
+from hale.graph import SPLITS, Split
 from hale.run import Run
 
 
 @dataclass(frozen=True)
 class Answer:
-    """One answer; ``known`` if the graph holds the fact already (in any split)."""
+    """One answer, and the split that holds it if the graph knows the fact already."""
 
     rank: int
     entity: str
     label: str | None
     score: float  # -||q - e||^2: at most 0, higher is better
-    known: bool
+    split: Split | None
+
+    @property
+    def known(self) -> bool:
+        """Whether the graph holds the fact, in any split."""
+        return self.split is not None
+
+    def as_dict(self) -> dict[str, Any]:
+        """Ready for JSON."""
+        return {
+            "rank": self.rank,
+            "entity": self.entity,
+            "label": self.label,
+            "score": self.score,
+            "known": self.known,
+        }
 
 
 @dataclass(frozen=True)
@@ -48,7 +64,7 @@ class Answers(Sequence[Answer]):
             "head": self.head,
             "relation": self.relation,
             "tail": self.tail,
-            "answers": [asdict(answer) for answer in self.answers],
+            "answers": [answer.as_dict() for answer in self.answers],
         }
 
 
@@ -87,15 +103,17 @@ def predict(
     if not torch.isfinite(scores).all():
         raise EvaluationError("The model gives scores that are not finite; train it again.")
     best = scores.topk(min(k, len(scores)))
-    _, known = graph.known().of(np.array([given]), np.array([relation_id]))
-    facts = set(known.tolist())
+    holders: dict[int, Split] = {}
+    for split in reversed(SPLITS):  # a fact in several counts as train's
+        _, known = graph.known(split).of(np.array([given]), np.array([relation_id]))
+        holders |= dict.fromkeys(known.tolist(), split)
     answers = tuple(
         Answer(
             rank=rank,
             entity=graph.entities[entity],
             label=graph.label(graph.entities[entity]),
             score=score,
-            known=entity in facts,
+            split=holders.get(entity),
         )
         for rank, (entity, score) in enumerate(
             zip(best.indices.tolist(), best.values.tolist(), strict=True), start=1
