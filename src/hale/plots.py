@@ -22,7 +22,7 @@ def plot_training(run: Run, target: str | Path) -> Path:
     target = Path(target)
     seconds = [record.seconds for record in run.history]
     figure, (above, below) = plt.subplots(
-        2, 1, sharex=True, figsize=(7, 5), height_ratios=(3, 2), layout="constrained"
+        2, 1, sharex=True, figsize=(8, 5), height_ratios=(3, 2), layout="constrained"
     )
     for key, label in (("hits@10", "Hits@10"), ("mrr", "MRR"), ("hits@1", "Hits@1")):
         points = [(r.seconds, r.metrics[key]) for r in run.history if key in r.metrics]
@@ -32,7 +32,7 @@ def plot_training(run: Run, target: str | Path) -> Path:
         above.axvline(run.best.seconds, color="0.6", linestyle=":", label="state kept")
     above.set_ylabel(f"on {run.summary.validation_sample:,} validation triples")
     above.set_ylim(bottom=0)
-    above.legend(frameon=False, loc="lower right")
+    above.legend(frameon=False, loc="upper left", bbox_to_anchor=(1.0, 1.0))
     settings = run.settings
     above.set_title(f"{settings.model}, d = {settings.dim}, on {run.graph.name}")
     for name in run.history[0].losses:
@@ -40,7 +40,7 @@ def plot_training(run: Run, target: str | Path) -> Path:
     below.set_ylabel("loss of a batch")
     below.set_xlabel(f"seconds of training ({run.summary.threads} threads)")
     below.set_xlim(left=0)
-    below.legend(frameon=False)
+    below.legend(frameon=False, loc="upper left", bbox_to_anchor=(1.0, 1.0))
     for axes in (above, below):
         axes.spines[["top", "right"]].set_visible(False)
         axes.grid(alpha=0.25)
