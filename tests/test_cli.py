@@ -18,8 +18,7 @@ from typer.testing import CliRunner, Result
 from hale.cli import app
 from hale.settings import Settings
 from hale.version import VERSION
-
-from .conftest import ring
+from tests.conftest import ring
 
 FAST = ["--dim", "8", "--batch-size", "32", "--queries", "8"]
 
@@ -208,6 +207,41 @@ def test_help_explains_every_setting() -> None:
         assert symbol in text
     for default in ("rotl", "32", "hanon", "3.0", "6.0", "0.01", "4096"):
         assert f"default: {default}" in text
+
+
+def test_names_are_printed_as_they_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Brackets and colons in names are neither markup nor emoji codes."""
+    monkeypatch.chdir(tmp_path)
+    names = ["[/y]", "e1:dog:x", "[red]", "d"]
+    rows = [f"{a}\t[/rel]\t{b}\n" for a in names for b in names]
+    Path("odd.tsv").write_text("".join(rows))
+    trained = hale("train", "odd.tsv", "--epochs", 2, "--out", "[bold]", "--holdout", 0.2, *FAST)
+    assert trained.exit_code == 0, trained.output
+    assert "run:  [bold]" in trained.stdout
+    shown = hale("predict", "[bold]", "--head", "[/y]", "--relation", "[/rel]")
+    assert shown.exit_code == 0
+    for name in names:
+        assert name in shown.stdout
+    assert "[/rel]" in hale("evaluate", "[bold]", "--by-relation").stdout
+    assert (
+        "'e1:dog:x'" in hale("predict", "[bold]", "--head", "e1:dog", "--relation", "[/rel]").stderr
+    )
+
+
+def test_faults_of_settings_come_before_the_graph(folder: Path) -> None:
+    result = hale("train", folder, "--model", "rotll")
+    assert result.exit_code == 2
+    assert "Graph(" not in result.stderr
+
+
+def test_a_run_that_cannot_be_written_is_evaluated_all_the_same(run: Path) -> None:
+    (run / "metrics.json").unlink()
+    (run / "metrics.json").mkdir()
+    (run / "metrics.json" / "in the way").touch()
+    result = hale("evaluate", run)
+    assert result.exit_code == 0
+    assert "both directions" in result.stdout
+    assert "warning: not kept with the run" in result.stderr
 
 
 def test_version() -> None:

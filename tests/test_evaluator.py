@@ -22,7 +22,6 @@ class Fixed(Model):
     """Scores from a table: (queries, candidates), the query is the head."""
 
     name = "fixed"
-    formula = "a table"
 
     def __init__(self, scores: Tensor) -> None:
         super().__init__(GraphSize(scores.shape[1], 1), 2)

@@ -71,6 +71,11 @@ def test_ids_outside_the_vocabulary_are_refused() -> None:
         Graph("g", *names, train=np.array([[0, 1, 0]]), valid=empty, test=empty)
 
 
+def test_triples_of_another_shape_are_refused(graph: Graph) -> None:
+    with pytest.raises(InputError, match=r"have shape \(n, 3\), got \(3, 2\)"):
+        Graph("g", graph.entities, graph.relations, np.zeros((3, 2)), graph.valid, graph.test)
+
+
 def test_entities_by_label(graph: Graph) -> None:
     assert graph.entity_id("e003") == 3
     assert graph.entity_id("the first") == 0

@@ -42,9 +42,9 @@ def test_without_a_limit_there_is_a_budget() -> None:
 
 
 def test_number_of_queries() -> None:
-    assert make_settings().num_queries == 100
-    assert make_settings(alpha=0.05, batch_size=1000).num_queries == 50
-    assert make_settings(alpha=1e-9).num_queries == 1
+    assert make_settings().queries == 100
+    assert make_settings(batch_size=32).queries == 32
+    assert make_settings(alpha=0.05).queries is None
     with pytest.raises(SettingsError, match="give one"):
         make_settings(alpha=0.1, queries=5)
     with pytest.raises(SettingsError, match="at most"):
@@ -55,6 +55,9 @@ def test_a_time_between_validations_needs_a_budget() -> None:
     assert make_settings(budget=10, validate_every="2s").validate_every == "2s"
     with pytest.raises(SettingsError, match="number of epochs"):
         make_settings(epochs=10, validate_every="2s")
+    assert make_settings(epochs=10, validate_every=5).validate_every == "5"
+    with pytest.raises(SettingsError, match="with its unit"):
+        make_settings(budget=10, validate_every="0.5")
     assert Interval.parse("5") == Interval(epochs=5)
     assert Interval.parse("5s") == Interval(seconds=5.0)
 

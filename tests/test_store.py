@@ -51,7 +51,7 @@ def test_what_is_there_is_not_replaced_by_accident(
     with pytest.raises(RunError, match=r"exists\. Choose another folder, continue that run"):
         RunFolder.create(folder.path, settings, graph, weights)
     RunFolder.create(folder.path, settings, graph, weights, overwrite=True)
-    assert folder.read_settings()[0].epochs == 2
+    assert folder.read_settings().epochs == 2
     assert [path.name for path in tmp_path.iterdir()] == ["run"]
 
     precious = tmp_path / "precious"
@@ -87,6 +87,55 @@ def test_damaged_files_are_named(folder: RunFolder, name: str) -> None:
         (folder.path / name).write_bytes(damage)
         with pytest.raises(RunError, match=name):
             load_run(folder.path)
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("settings.json", '{"format": 1, "settings": {}}'),
+        ("settings.json", '{"format": 1, "settings": {"dim": "many"}, "graph": {}}'),
+        ("metrics.json", "[]"),
+        ("metrics.json", "null"),
+        ("metrics.json", '{"training": {"steps": 1}}'),
+        ("history.jsonl", "5"),
+        ("history.jsonl", "{}"),
+        ("entities.txt", "e000\ne001\n"),
+        ("labels.tsv", "no tab here\n"),
+    ],
+)
+def test_files_with_other_content_are_named(folder: RunFolder, name: str, content: str) -> None:
+    (folder.path / name).write_text(content)
+    with pytest.raises(RunError, match=name):
+        load_run(folder.path)
+
+
+def test_tensors_of_other_content_are_named(folder: RunFolder) -> None:
+    folder.write_tensors("triples.safetensors", {"train": torch.zeros(4, 2)}, {})
+    with pytest.raises(RunError, match=r"triples\.safetensors"):
+        load_run(folder.path)
+
+
+def test_an_overwrite_killed_between_its_renames_is_completed(
+    folder: RunFolder, graph: Graph, tmp_path: Path
+) -> None:
+    settings = make_settings(model="transe", dim=4, epochs=2)
+    weights = make_model("transe", graph.size, 4).state_dict()
+    RunFolder.create(tmp_path / "other", settings, graph, weights)
+    folder.path.rename(tmp_path / ".run.old")
+    (tmp_path / "other").rename(tmp_path / ".run.new")
+    assert load_run(tmp_path / "run").settings.epochs == 2
+    assert [path.name for path in tmp_path.iterdir()] == ["run"]
+
+
+def test_the_working_folder_may_be_the_run(
+    tmp_path: Path, graph: Graph, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    settings = make_settings(model="transe", dim=4)
+    weights = make_model("transe", graph.size, 4).state_dict()
+    RunFolder.create(".", settings, graph, weights)
+    assert load_run(tmp_path / "here").settings.dim == 4
 
 
 def test_weights_of_another_shape(folder: RunFolder) -> None:

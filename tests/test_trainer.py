@@ -6,6 +6,7 @@ import json
 import math
 import os
 import signal
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -18,9 +19,9 @@ from hale.models import MODELS
 from hale.run import Record, Run, load_run
 from hale.settings import make_settings
 from hale.stopping import Clock
+from hale.store import RunFolder
 from hale.trainer import Trainer, train
-
-from .conftest import ring
+from tests.conftest import ring
 
 FAST = {"dim": 8, "batch_size": 32, "queries": 8}
 
@@ -136,32 +137,124 @@ def test_resume_refuses_other_settings_and_other_graphs(graph: Graph, tmp_path: 
         train(graph, out=tmp_path / "none", resume=True)
 
 
-def test_a_kill_between_checkpoint_and_model_costs_nothing(graph: Graph, tmp_path: Path) -> None:
-    """The model file is older than the checkpoint: resuming brings it up to date."""
+class KilledError(BaseException):
+    """Stands for a kill: nothing in hale catches it."""
+
+
+@pytest.mark.parametrize(
+    ("victim", "save"),
+    [
+        ("checkpoint.safetensors", 1),
+        ("checkpoint.safetensors", 4),
+        ("model.safetensors", 1),
+        ("history.jsonl", 1),
+        ("history.jsonl", 4),
+    ],
+)
+def test_a_kill_within_a_save_costs_nothing(
+    graph: Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, victim: str, save: int
+) -> None:
+    """Killed just before a file is written, for each file of a save: the resumed run is exact."""
     options = {"epochs": 10, "validate_every": "1", **FAST}
     whole = train(graph, **options)
-    train(graph, out=tmp_path / "run", observer=StopAt(12), **options)
-    early = tmp_path / "early"
-    train(graph, out=early, observer=StopAt(1), **options)
-    (early / "model.safetensors").rename(tmp_path / "run" / "model.safetensors")
-    state = load_run(tmp_path / "run")
-    assert state.model.size == graph.size  # loadable as it is
+    written = 0
+    replace = RunFolder._replace
+
+    def kill(self: RunFolder, name: str, write: Callable[[Path], object]) -> None:
+        nonlocal written
+        written += name == victim and self.path == tmp_path / "run"
+        if name == victim and written == save and self.path == tmp_path / "run":
+            raise KilledError
+        replace(self, name, write)
+
+    monkeypatch.setattr(RunFolder, "_replace", kill)
+    with pytest.raises(KilledError):
+        train(graph, out=tmp_path / "run", **options)
+    monkeypatch.setattr(RunFolder, "_replace", replace)
+    killed = load_run(tmp_path / "run")
+    assert killed.summary.stopped_by == "unfinished"
     resumed = train(None, out=tmp_path / "run", resume=True)
-    if resumed.summary.kept_step > 12:
-        assert same(weights(resumed), weights(whole))
+    assert same(weights(resumed), weights(whole))
+    assert same(weights(load_run(tmp_path / "run")), weights(whole))
+    assert [r.metrics for r in resumed.history] == [r.metrics for r in whole.history]
+
+
+def test_a_kill_after_resuming_leaves_no_false_metrics(graph: Graph, tmp_path: Path) -> None:
+    options = {"epochs": 30, "validate_every": "1", **FAST}
+    first = train(graph, out=tmp_path / "run", observer=StopAt(3), **options)
+    first.save_metrics("test", evaluate(first, "test").as_dict())
+
+    class Kill(StopAt):
+        def validated(self, record: Record, *, kept: bool) -> None:
+            if record.step > 20:
+                raise KilledError
+
+    with pytest.raises(KilledError):
+        train(None, out=tmp_path / "run", resume=True, observer=Kill(-1))
+    left = load_run(tmp_path / "run")
+    assert left.summary.stopped_by == "unfinished"
+    assert left.metrics == {}
+    assert left.summary.steps > 20
+
+
+def test_resume_refuses_what_cannot_go_on(graph: Graph, tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    train(graph, out=run, epochs=20, validate_every="1", observer=StopAt(40), **FAST)
+    state = (run / "checkpoint.safetensors").read_bytes()
+    (run / "checkpoint.safetensors").unlink()
+    with pytest.raises(RunError, match=r"checkpoint\.safetensors is missing"):
+        train(None, out=run, resume=True)
+    (run / "checkpoint.safetensors").write_bytes(state)
+    folder = RunFolder(run)
+    folder.write_tensors("model.safetensors", load_run(run).model.state_dict(), {"step": 1})
+    if load_run(run).history[-1].step != 40:
+        with pytest.raises(RunError, match="is of step 1"):
+            train(None, out=run, resume=True)
+
+
+class Ticks:
+    """A clock that moves 1/128 of a second whenever it is looked at."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        self.now += 1 / 128
+        return self.now
 
 
 def test_budget_counts_training_only_and_resumes_with_the_rest(
-    graph: Graph, tmp_path: Path
+    graph: Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("hale.trainer.time.perf_counter", Ticks())
     options = {"budget": "1s", "validate_every": "0.2s", **FAST}
-    part = train(graph, out=tmp_path / "run", observer=StopAt(20), **options)
+    part = train(graph, out=tmp_path / "run", observer=StopAt(32), **options)
+    assert part.summary.seconds == 0.25
     resumed = train(graph, out=tmp_path / "run", resume=True, **options)
-    assert part.summary.seconds < 1
     assert resumed.summary.stopped_by == "budget"
-    assert 1 <= resumed.summary.seconds < 1.5
-    assert resumed.summary.validation_seconds > 0
-    assert len(resumed.history) >= 4
+    assert resumed.summary.steps == 128
+    assert resumed.summary.seconds == 1.0
+    assert resumed.summary.validation_seconds == len(resumed.history) / 128
+    assert [r.seconds for r in resumed.history] == pytest.approx(
+        [0.2, 0.4, 0.6, 0.8, 1.0], abs=4 / 128
+    )
+    rates = [record.learning_rate for record in resumed.history]
+    assert rates == pytest.approx([0.01, 0.01, 0.01, 0.005, 0.0], abs=1e-3)
+
+
+def test_a_long_stretch_without_validation_is_saved(
+    graph: Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("hale.trainer.SAVE_SECONDS", -1.0)
+
+    class Kill(StopAt):
+        def stepped(self, clock: Clock, progress: float, losses: dict[str, float]) -> None:
+            if clock.step == 5:
+                raise KilledError
+
+    with pytest.raises(KilledError):
+        train(graph, out=tmp_path / "run", epochs=100, observer=Kill(-1), **FAST)
+    assert load_run(tmp_path / "run").summary.kept_step == 4
 
 
 def test_patience_ends_a_run_that_no_longer_improves(graph: Graph) -> None:
@@ -213,12 +306,26 @@ def test_a_loss_that_is_not_finite_stops_and_keeps_the_last_good_state(
     with pytest.raises(TrainingError) as caught:
         trainer.fit()
     message = str(caught.value)
-    assert "not finite at step 7 (alignment and uniformity)" in message
+    assert "Not finite at step 7: the loss (alignment and uniformity)" in message
     assert "the largest parameter is shift.weight (nan)" in message
     assert "is kept in" in message
     good = load_run(tmp_path / "run")
     assert all(torch.isfinite(value).all() for value in good.model.state_dict().values())
     assert good.summary.kept_step > 0
+
+
+@pytest.mark.parametrize("has_valid", [True, False])
+def test_an_update_that_blows_up_is_not_kept(graph: Graph, tmp_path: Path, has_valid: bool) -> None:
+    valid = graph.valid if has_valid else graph.valid[:0]
+    given = Graph("g", graph.entities, graph.relations, graph.train, valid, graph.test)
+    with pytest.raises(TrainingError, match="Not finite at step 1: the validation scores"):
+        train(given, out=tmp_path / "run", epochs=2, batch_size=500, learning_rate=1e30, dim=8)
+    good = load_run(tmp_path / "run")
+    assert good.summary.kept_step == 0
+    assert evaluate(good, "test").mrr > 0
+    with pytest.raises(TrainingError) as caught:
+        train(given, epochs=2, batch_size=500, learning_rate=1e30, dim=8)
+    assert "kept" not in str(caught.value)
 
 
 def test_history_and_metrics_are_readable_files(graph: Graph, tmp_path: Path) -> None:
@@ -235,6 +342,9 @@ def test_history_and_metrics_are_readable_files(graph: Graph, tmp_path: Path) ->
 def test_settings_or_values_not_both(graph: Graph) -> None:
     with pytest.raises(SettingsError, match="not both"):
         train(graph, make_settings(epochs=1), dim=4)
+    bare = Graph("g", graph.entities, graph.relations, graph.test[:0], graph.valid, graph.test)
+    with pytest.raises(SettingsError, match="no training triples"):
+        train(bare, **FAST)
     with pytest.raises(SettingsError, match="a graph is needed"):
         train(None)
     assert train(graph, make_settings(epochs=1, **FAST)).settings.epochs == 1

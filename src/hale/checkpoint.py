@@ -16,10 +16,7 @@ from hale.optimizers import optimizer_state, restore_optimizer
 from hale.run import Record
 from hale.settings import Settings, make_settings
 from hale.stopping import Clock
-from hale.store import RunFolder
-
-CHECKPOINT = "checkpoint.safetensors"
-MODEL = "model.safetensors"
+from hale.store import CHECKPOINT, HISTORY, MODEL, RunFolder
 
 
 @dataclass
@@ -49,7 +46,7 @@ def save(folder: RunFolder, state: State, model: Model, optimizer: torch.optim.O
     folder.write_tensors(CHECKPOINT, tensors, asdict(state))
     if state.kept_step == state.clock.step:
         folder.write_tensors(MODEL, weights, {"step": state.kept_step})
-    folder.write_lines("history.jsonl", [asdict(record) for record in state.history])
+    folder.write_lines(HISTORY, [asdict(record) for record in state.history])
 
 
 def resume(
@@ -59,10 +56,16 @@ def resume(
 
     Without a checkpoint (a kill before the first save) the run begins anew.
     """
+    kept, about_kept = folder.read_tensors(MODEL)
     if not folder.has(CHECKPOINT):
+        if about_kept.get("step") or folder.has(HISTORY):
+            raise RunError(
+                f"The run {folder.path} cannot be resumed: {CHECKPOINT} is missing. "
+                "Its model can still be used; to train again, choose another folder."
+            )
         return State(), {name: value.clone() for name, value in model.state_dict().items()}
     tensors, about = folder.read_tensors(CHECKPOINT)
-    try:
+    with folder.blaming(CHECKPOINT, "does not fit"):
         state = State(
             clock=Clock(**about["clock"]),
             losses=about["losses"],
@@ -71,15 +74,15 @@ def resume(
         )
         model.load_state_dict(_section(tensors, "model/"))
         restore_optimizer(optimizer, model, _section(tensors, "optimizer/"))
-    except (KeyError, TypeError, RuntimeError) as error:
+    if state.kept_step == state.clock.step:  # a kill may have come before the model was written
+        kept = {name: value.clone() for name, value in model.state_dict().items()}
+        folder.write_tensors(MODEL, kept, {"step": state.kept_step})
+    elif about_kept.get("step") != state.kept_step:
         raise RunError(
-            f"The run {folder.path} cannot be resumed: {CHECKPOINT} does not fit ({error}). "
-            f"Its model can still be used; to train again, choose another folder."
-        ) from None
-    if state.kept_step == state.clock.step:
-        folder.write_tensors(MODEL, model.state_dict(), {"step": state.kept_step})
-    folder.write_lines("history.jsonl", [asdict(record) for record in state.history])
-    kept, _ = folder.read_tensors(MODEL)
+            f"The run {folder.path} is damaged: {MODEL} is of step {about_kept.get('step')}, "
+            f"but {CHECKPOINT} keeps step {state.kept_step}."
+        )
+    folder.write_lines(HISTORY, [asdict(record) for record in state.history])
     return state, kept
 
 
@@ -90,7 +93,7 @@ def agreed(
     values: Mapping[str, object],
 ) -> tuple[Graph, Settings]:
     """The graph and settings of a stored run, if those given beside it agree with them."""
-    stored, header = folder.read_settings()
+    stored, known = folder.read_settings(), folder.read_graph()
     before = stored.model_dump()
     given = settings or make_settings(**{**before, **values})
     differing = [
@@ -103,7 +106,6 @@ def agreed(
             f"The run {folder.path} was begun with other settings: {'; '.join(differing)}. "
             "Resume it with its own, or start another run in another folder."
         )
-    known = folder.read_graph(header["graph"]["name"])
     if graph is not None and not _same(known, graph):
         raise RunError(
             f"The run {folder.path} was begun on another graph ({known.name!r}, or its files "

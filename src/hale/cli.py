@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ParamSpec, TypeVar
 import typer
 from rich.console import Console
 
-from hale.errors import HaleError, HaleWarning, InputError
+from hale.errors import HaleError, HaleWarning, InputError, RunError
 from hale.settings import DEFAULT_BUDGET_SECONDS, DEFAULT_QUERIES, Settings
 from hale.version import VERSION
 
@@ -32,8 +32,9 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-out = Console(highlight=False, soft_wrap=True)
-err = Console(stderr=True, highlight=False, soft_wrap=True)
+# Names are data: no markup, no emoji codes.
+out = Console(highlight=False, soft_wrap=True, markup=False, emoji=False)
+err = Console(stderr=True, highlight=False, soft_wrap=True, markup=False, emoji=False)
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -49,7 +50,7 @@ def reporting(command: Callable[P, R]) -> Callable[P, R]:
         try:
             return command(*args, **kwargs)
         except HaleError as error:
-            err.print(f"error: {error}", style="red", markup=False)
+            err.print(f"error: {error}", style="red")
             raise typer.Exit(error.exit_status) from None
         except KeyboardInterrupt:
             err.print("interrupted")
@@ -77,8 +78,8 @@ DERIVED_DEFAULTS = {
     "patience": "no limit",
     "alpha": "by --queries",
     "queries": DEFAULT_QUERIES,
-    "validate_every": "a tenth of the run",
-    "threads": "all cores",
+    "validate_every": "a tenth of the run; 5 epochs under patience alone",
+    "threads": "as PyTorch chooses",
 }
 
 Json = Annotated[
@@ -167,6 +168,9 @@ def train(
         float,
         typer.Option("--holdout", help="Share of a single file for each of valid and test."),
     ] = 0.05,
+    split_seed: Annotated[
+        int, typer.Option("--split-seed", help="Seed of the split of a single file.", min=0)
+    ] = 0,
     as_json: Json = False,
 ) -> None:
     """Train a model on GRAPH and evaluate it on the test split.
@@ -184,12 +188,23 @@ def train(
     from hale.evaluator import evaluate as evaluate_run
     from hale.settings import make_settings
     from hale.store import free_folder
+    from hale.trainer import check
     from hale.trainer import train as train_run
 
-    settings = make_settings(**given)  # faults are told before anything is read or fetched
+    settings = make_settings()
+    if not resume:  # faults are told before anything is read or fetched
+        settings = make_settings(**given)
+        check(settings)
     triples = None
     if graph is not None:
-        triples = _load(graph, columns=columns, header=header, labels=labels, holdout=holdout)
+        triples = _load(
+            graph,
+            columns=columns,
+            header=header,
+            labels=labels,
+            holdout=holdout,
+            seed=split_seed,
+        )
     if out_folder is None:
         assert triples is not None
         out_folder = free_folder("runs", f"{triples.name}-{settings.model}-{settings.dim}")
@@ -267,15 +282,18 @@ def evaluate(
     use_threads(threads)
     loaded = load_run(run, device=device)
     report = evaluate_run(loaded, split, ties=ties).as_dict()  # type: ignore[arg-type]
-    if ties == "mean":
-        loaded.save_metrics(split, report)
     if as_json:
         _print_json({"run": str(run), **report})
-        return
-    rows = {"both directions": report, **report["by_direction"]}
-    if by_relation:
-        rows |= report["by_relation"]
-    out.print(metrics_table(rows, f"{loaded.graph.name}, {split} split, filtered"))
+    else:
+        rows = {"both directions": report, **report["by_direction"]}
+        if by_relation:
+            rows |= report["by_relation"]
+        out.print(metrics_table(rows, f"{loaded.graph.name}, {split} split, filtered"))
+    if ties == "mean":
+        try:
+            loaded.save_metrics(split, report)
+        except RunError as error:  # a shared run that only others may write to
+            err.print(f"warning: not kept with the run: {error}", style="yellow")
 
 
 @app.command()
@@ -402,9 +420,9 @@ def _load(source: str, **options: Any) -> Graph:
     with warnings.catch_warnings(), download_bars(err) as announce:
         warnings.simplefilter("ignore", HaleWarning)
         graph = load(source, announce=announce, **options)
-    err.print(repr(graph), markup=False)
+    err.print(repr(graph))
     for note in graph.notes:
-        err.print(f"warning: {note}", style="yellow", markup=False)
+        err.print(f"warning: {note}", style="yellow")
     return graph
 
 

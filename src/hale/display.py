@@ -35,7 +35,7 @@ class LiveProgress:
             SpinnerColumn(),
             BarColumn(bar_width=24),
             TaskProgressColumn(),
-            TextColumn("{task.description}"),
+            TextColumn("{task.description}", markup=False),
             console=console,
             transient=True,
         )
@@ -82,15 +82,22 @@ class LiveProgress:
 @contextmanager
 def download_bars(console: Console) -> Iterator[Any]:
     """Yields what ``datasets.load`` calls to announce a transfer."""
-    with Progress(
-        TextColumn("{task.description}"), BarColumn(), DownloadColumn(), console=console
-    ) as bars:
+    bars = Progress(
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        DownloadColumn(),
+        console=console,
+    )
 
-        def announce(url: str) -> ByteProgress:
-            task = bars.add_task(url.rsplit("/", 1)[1], total=None)
-            return lambda done, total: bars.update(task, completed=done, total=total)
+    def announce(url: str) -> ByteProgress:
+        bars.start()
+        task = bars.add_task(url.rsplit("/", 1)[1], total=None)
+        return lambda done, total: bars.update(task, completed=done, total=total)
 
+    try:
         yield announce
+    finally:
+        bars.stop()
 
 
 def metrics_table(reports: Mapping[str, Mapping[str, Any]], title: str) -> Table:
@@ -121,10 +128,10 @@ def answers_table(run: Run, answers: Answers) -> Table:
     title = f"{named(answers.head)}  {answers.relation}  {named(answers.tail)}"
     table = Table(title=title, title_justify="left", box=None, header_style="bold")
     table.add_column("", justify="right")
-    table.add_column("answer")
+    table.add_column("answer", overflow="fold")
     with_labels = any(answer.label for answer in answers)
     if with_labels:
-        table.add_column("label")
+        table.add_column("label", overflow="fold")
     table.add_column("score", justify="right")
     table.add_column("known in")
     for answer in answers:

@@ -111,7 +111,9 @@ class Graph:
     def __post_init__(self) -> None:
         limits = (len(self.entities), len(self.relations), len(self.entities))
         for split in SPLITS:
-            triples = np.array(getattr(self, split), dtype=np.int64).reshape(-1, 3)
+            triples = np.array(getattr(self, split), dtype=np.int64)
+            if triples.ndim != 2 or triples.shape[1] != 3:
+                raise InputError(f"The {split} triples have shape (n, 3), got {triples.shape}.")
             if len(triples) and (triples.min() < 0 or (triples.max(axis=0) >= limits).any()):
                 raise InputError(
                     f"The {split} triples hold ids outside the vocabulary "

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 import torch
 
 from hale.errors import EvaluationError, InputError
@@ -87,7 +86,8 @@ def predict(
     if k < 1:
         raise InputError(f"The number of answers is at least 1, got {k}.")
     graph = run.graph
-    relation_id = graph.relations.id(relation)
+    fact_relation = relation_id = graph.relations.id(relation)
+    place = 0 if tail is None else 2  # of the given entity in a triple
     if tail is None:
         assert head is not None
         given = graph.entity_id(head)
@@ -102,11 +102,12 @@ def predict(
     scores = run.model.score_all(query[:1], query[1:])[0]
     if not torch.isfinite(scores).all():
         raise EvaluationError("The model gives scores that are not finite; train it again.")
-    best = scores.topk(min(k, len(scores)))
+    best = scores.clamp_max(0).topk(min(k, len(scores)))  # rounding can pass 0
     holders: dict[int, Split] = {}
     for split in reversed(SPLITS):  # a fact in several counts as train's
-        _, known = graph.known(split).of(np.array([given]), np.array([relation_id]))
-        holders |= dict.fromkeys(known.tolist(), split)
+        triples = graph.split(split)
+        mine = triples[(triples[:, 1] == fact_relation) & (triples[:, place] == given)]
+        holders |= dict.fromkeys(mine[:, 2 - place].tolist(), split)
     answers = tuple(
         Answer(
             rank=rank,

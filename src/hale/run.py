@@ -8,11 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from hale.device import choose_device
-from hale.errors import RunError
 from hale.graph import Graph
 from hale.models import Model, make_model
 from hale.settings import Settings
-from hale.store import RunFolder
+from hale.store import HISTORY, METRICS, MODEL, RunFolder
 
 
 @dataclass(frozen=True)
@@ -35,11 +34,11 @@ class Summary:
     steps: int
     epochs: float
     seconds: float  # of training
-    validation_seconds: float
+    validation_seconds: float | None  # None where a kill left nobody to tell
     validation_sample: int  # triples that validation ranks while training
     kept_step: int  # the step whose state is kept: the best by validation
-    threads: int
-    device: str
+    threads: int | None
+    device: str | None
 
 
 @dataclass
@@ -68,13 +67,13 @@ class Run:
         self.metrics[split] = dict(report)
         if self.path is not None:
             everything = {"training": asdict(self.summary), **self.metrics}
-            RunFolder(self.path).write_json("metrics.json", everything)
+            RunFolder(self.path).write_json(METRICS, everything)
 
     def save_summary(self) -> None:
         """Write down how training went; earlier reports speak of earlier weights."""
         self.metrics = {}
         if self.path is not None:
-            RunFolder(self.path).write_json("metrics.json", {"training": asdict(self.summary)})
+            RunFolder(self.path).write_json(METRICS, {"training": asdict(self.summary)})
 
     def __repr__(self) -> str:
         where = f" in {self.path}" if self.path else ""
@@ -87,41 +86,44 @@ class Run:
 def load_run(path: str | Path, *, device: str = "auto") -> Run:
     """Load a run from its folder, also one that was killed while training."""
     folder = RunFolder(path)
-    settings, header = folder.read_settings()
-    graph = folder.read_graph(header["graph"]["name"])
+    settings, graph = folder.read_settings(), folder.read_graph()
     model = make_model(settings.model, graph.size, settings.dim)
-    weights, about = folder.read_tensors("model.safetensors")
-    try:
+    weights, about = folder.read_tensors(MODEL)
+    with folder.blaming(MODEL, "does not fit settings.json and entities.txt"):
         model.load_state_dict(weights)
-    except RuntimeError as error:
-        first = str(error).split("\n", 1)[0]
-        raise RunError(
-            f"The run {path} is damaged: model.safetensors does not fit settings.json ({first})"
-        ) from None
-    records = folder.read_lines("history.jsonl") if folder.has("history.jsonl") else []
-    metrics = folder.read_json("metrics.json") if folder.has("metrics.json") else {}
-    training = metrics.pop("training", None) or {
-        "stopped_by": "unfinished",
-        "steps": about["step"],
-        "epochs": records[-1]["epoch"] if records else 0.0,
-        "seconds": records[-1]["seconds"] if records else 0.0,
-        "validation_seconds": 0.0,
-        "validation_sample": min(settings.validation_sample, len(graph.valid)),
-        "kept_step": about["step"],
-        "threads": 0,
-        "device": "unknown",
-    }
-    try:
-        return Run(
-            settings=settings,
-            graph=graph,
-            model=model.to(choose_device(device)).eval(),
-            summary=Summary(**training),
-            history=[Record(**record) for record in records],
-            metrics=metrics,
-            path=Path(path),
-        )
-    except TypeError as error:
-        raise RunError(
-            f"The run {path} is damaged: history.jsonl or metrics.json has other fields ({error})."
-        ) from None
+        kept_step = int(about["step"])
+    with folder.blaming(HISTORY):
+        lines = folder.read_lines(HISTORY) if folder.has(HISTORY) else []
+        history = [Record(**line) for line in lines]
+    with folder.blaming(METRICS):
+        metrics = folder.read_json(METRICS) if folder.has(METRICS) else {}
+        training = metrics.pop("training", None)
+        summary = Summary(**training) if training else None
+    if summary is None or summary.kept_step != kept_step:
+        # A kill came between: what was said of earlier weights does not hold for these.
+        metrics, summary = {}, _unfinished(settings, graph, history, kept_step)
+    return Run(
+        settings=settings,
+        graph=graph,
+        model=model.to(choose_device(device)).eval(),
+        summary=summary,
+        history=history,
+        metrics=metrics,
+        path=Path(path),
+    )
+
+
+def _unfinished(settings: Settings, graph: Graph, history: list[Record], kept_step: int) -> Summary:
+    """All that is known of a run that was killed: up to its last validation."""
+    last = history[-1] if history else None
+    return Summary(
+        stopped_by="unfinished",
+        steps=last.step if last else kept_step,
+        epochs=last.epoch if last else 0.0,
+        seconds=last.seconds if last else 0.0,
+        validation_seconds=None,
+        validation_sample=min(settings.validation_sample, len(graph.valid)),
+        kept_step=kept_step,
+        threads=None,
+        device=None,
+    )

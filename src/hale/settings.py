@@ -24,6 +24,10 @@ def parse_duration(value: object) -> float:
     return float(match[1]) * _UNITS[match[2]]
 
 
+def _text(value: object) -> object:
+    return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
+
+
 Duration = Annotated[float, BeforeValidator(parse_duration)]
 
 
@@ -86,7 +90,7 @@ class Settings(BaseModel):
     patience: int | None = Field(
         None, ge=1, description="Validations in a row without a better MRR."
     )
-    validate_every: str | None = Field(
+    validate_every: Annotated[str | None, BeforeValidator(_text)] = Field(
         None, description="Time (15s) or number of epochs (5) between validations."
     )
     validation_sample: int = Field(
@@ -94,8 +98,8 @@ class Settings(BaseModel):
     )
 
     # Where and how
-    seed: int = Field(0, ge=0, lt=2**31, description="Seed of everything random.")
-    threads: int | None = Field(None, ge=1, description="CPU threads; all cores by default.")
+    seed: int = Field(0, ge=0, lt=2**31, description="Seed of initialisation, order and sampling.")
+    threads: int | None = Field(None, ge=1, description="CPU threads.")
     device: Literal["auto", "cpu", "cuda", "mps"] = Field(
         "auto", description="auto, cpu, cuda or mps."
     )
@@ -110,7 +114,10 @@ class Settings(BaseModel):
         if not values.keys() & {"budget", "epochs", "patience"}:
             values["budget"] = DEFAULT_BUDGET_SECONDS
         if not values.keys() & {"alpha", "queries"}:
-            values["queries"] = DEFAULT_QUERIES
+            batch = values.get("batch_size", DEFAULT_QUERIES)
+            values["queries"] = (
+                min(DEFAULT_QUERIES, batch) if isinstance(batch, int) else DEFAULT_QUERIES
+            )
         return values
 
     @model_validator(mode="after")
@@ -131,14 +138,6 @@ class Settings(BaseModel):
                 )
         return self
 
-    @property
-    def num_queries(self) -> int:
-        """Sampled queries a step (m)."""
-        if self.queries is not None:
-            return self.queries
-        assert self.alpha is not None
-        return max(1, round(self.alpha * self.batch_size))
-
 
 class Interval(BaseModel):
     """The distance between two validations: seconds of training, or epochs."""
@@ -155,6 +154,10 @@ class Interval(BaseModel):
             if int(text) < 1:
                 raise ValueError("validate_every is at least one epoch")
             return cls(epochs=int(text))
+        if not re.search(r"[a-z]", text.lower()):
+            raise ValueError(
+                f"validate_every is a time with its unit (15s) or whole epochs, got {text!r}"
+            )
         seconds = parse_duration(text)
         if seconds <= 0:
             raise ValueError("validate_every is a positive time")

@@ -20,7 +20,8 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -31,11 +32,15 @@ from safetensors.torch import save
 from torch import Tensor
 
 import hale.version
-from hale.errors import RunError
+from hale.errors import InputError, RunError
 from hale.graph import SPLITS, Graph, Vocabulary
 from hale.settings import Settings
 
 FORMAT = 1
+
+SETTINGS, TRIPLES, MODEL = "settings.json", "triples.safetensors", "model.safetensors"
+CHECKPOINT = "checkpoint.safetensors"
+HISTORY, METRICS = "history.jsonl", "metrics.json"
 
 
 class RunFolder:
@@ -57,33 +62,38 @@ class RunFolder:
         overwrite: bool = False,
     ) -> RunFolder:
         """A new folder with everything a run is made of; it appears whole or not at all."""
-        target = Path(path)
+        target = Path(path).absolute()
+        cls(target)._finish_overwrite()
         taken = target.exists() and not (target.is_dir() and not any(target.iterdir()))
         if taken and not overwrite:
             raise RunError(
                 f"{target} exists. Choose another folder, continue that run with --resume "
                 "(resume=True), or replace it with --overwrite (overwrite=True)."
             )
-        if taken and not (target / "settings.json").is_file():
+        if taken and not (target / SETTINGS).is_file():
             raise RunError(f"{target} is not a run, so it is not overwritten. Choose another.")
         fresh = cls(target.with_name(f".{target.name}.new"))
         try:
             shutil.rmtree(fresh.path, ignore_errors=True)
             fresh.path.mkdir(parents=True)
             fresh._write_graph(graph)
-            fresh.write_json("settings.json", _header(settings, graph))
-            fresh.write_tensors("model.safetensors", weights, {"step": 0})
+            fresh.write_json(SETTINGS, _header(settings, graph))
+            fresh.write_tensors(MODEL, weights, {"step": 0})
             if target.exists():
-                old = target.with_name(f".{target.name}.old")
-                shutil.rmtree(old, ignore_errors=True)
-                target.rename(old)
-                fresh.path.rename(target)
-                shutil.rmtree(old)
-            else:
-                fresh.path.rename(target)
+                target.rename(target.with_name(f".{target.name}.old"))
+            fresh.path.rename(target)
+            shutil.rmtree(target.with_name(f".{target.name}.old"), ignore_errors=True)
         except OSError as error:
-            raise RunError(f"{target} cannot be written: {error.strerror}.") from None
-        return cls(target)
+            raise RunError(f"{path} cannot be written: {error.strerror}.") from None
+        return cls(path)
+
+    def _finish_overwrite(self) -> None:
+        """Complete an overwrite that was killed between its two renames."""
+        path = self.path.absolute()
+        fresh, old = (path.with_name(f".{path.name}.{what}") for what in ("new", "old"))
+        if old.exists() and not path.exists() and fresh.exists():
+            fresh.rename(path)
+        shutil.rmtree(old, ignore_errors=True)
 
     def write_json(self, name: str, value: object) -> None:
         """A JSON file, indented for people."""
@@ -118,7 +128,7 @@ class RunFolder:
         triples: dict[str, Tensor] = {
             split: torch.tensor(graph.split(split).astype(np.int32)) for split in SPLITS
         }
-        self.write_tensors("triples.safetensors", triples, {})
+        self.write_tensors(TRIPLES, triples, {})
 
     def _replace(self, name: str, write: Callable[[Path], object]) -> None:
         waiting = self.path / f".{name}.new"
@@ -132,80 +142,96 @@ class RunFolder:
 
     # -- reading ---------------------------------------------------------------
 
-    def read_settings(self) -> tuple[Settings, dict[str, Any]]:
-        """The settings, and the header that they stand in."""
+    def read_settings(self) -> Settings:
+        """The settings of the run."""
+        header = self._read_header()
+        with self.blaming(SETTINGS):
+            return Settings.model_validate(header["settings"])
+
+    def read_graph(self) -> Graph:
+        """The graph that the run was trained on."""
+        header = self._read_header()
+        names = {kind: self._read_lines_of(f"{kind}.txt") for kind in ("entities", "relations")}
+        labels: dict[str, str] = {}
+        if self.has("labels.tsv"):
+            with self.blaming("labels.tsv"):
+                labels = dict(line.split("\t", 1) for line in self._read_lines_of("labels.tsv"))
+        with self.blaming(SETTINGS):
+            about = header["graph"]
+            name, counts = str(about["name"]), {kind: int(about[kind]) for kind in names}
+        for kind, count in counts.items():
+            with self.blaming(f"{kind}.txt"):
+                if len(names[kind]) != count:
+                    raise ValueError(f"{len(names[kind])} lines, expected {count}")
+        tensors, _ = self.read_tensors(TRIPLES)
+        with self.blaming(TRIPLES):
+            train, valid, test = (tensors[split].numpy() for split in SPLITS)
+            return Graph(
+                name=name,
+                entities=Vocabulary(names["entities"], "entity"),
+                relations=Vocabulary(names["relations"], "relation"),
+                train=train,
+                valid=valid,
+                test=test,
+                labels=labels,
+            )
+
+    def _read_header(self) -> dict[str, Any]:
+        self._finish_overwrite()
         if not self.path.exists():
             raise RunError(f"There is no run {self.path}.")
-        if not (self.path / "settings.json").is_file():
-            raise RunError(f"{self.path} is not a run: it has no settings.json.")
-        header = self.read_json("settings.json")
+        if not self.has(SETTINGS):
+            raise RunError(f"{self.path} is not a run: it has no {SETTINGS}.")
+        header = self.read_json(SETTINGS)
         if not isinstance(header, dict) or header.get("format") != FORMAT:
             found = header.get("format") if isinstance(header, dict) else None
             raise RunError(
-                f"{self.path / 'settings.json'} has format {found!r}; this hale "
+                f"{self.path / SETTINGS} has format {found!r}; this hale "
                 f"({hale.version.VERSION}) reads format {FORMAT}."
             )
-        try:
-            return Settings.model_validate(header["settings"]), header
-        except (KeyError, ValueError) as error:
-            raise self._damaged("settings.json", error) from None
-
-    def read_graph(self, name: str) -> Graph:
-        """The graph that the run was trained on."""
-        tensors, _ = self.read_tensors("triples.safetensors")
-        try:
-            train, valid, test = (tensors[split].numpy() for split in SPLITS)
-        except KeyError as error:
-            raise self._damaged("triples.safetensors", error) from None
-        labels = {}
-        if (self.path / "labels.tsv").is_file():
-            lines = self._read_text("labels.tsv").splitlines()
-            labels = dict(line.split("\t", 1) for line in lines if "\t" in line)
-        return Graph(
-            name=name,
-            entities=Vocabulary(self._read_names("entities.txt"), "entity"),
-            relations=Vocabulary(self._read_names("relations.txt"), "relation"),
-            train=train,
-            valid=valid,
-            test=test,
-            labels=labels,
-        )
+        return header
 
     def read_tensors(self, name: str) -> tuple[dict[str, Tensor], dict[str, Any]]:
         """The tensors of a file and what is said about them."""
-        try:
-            with safe_open(self._existing(name), framework="pt") as file:
-                tensors = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118
-                return tensors, json.loads((file.metadata() or {}).get("about", "{}"))
-        except (SafetensorError, ValueError, OSError) as error:
-            raise self._damaged(name, error) from None
+        path = self._existing(name)
+        with self.blaming(name), safe_open(path, framework="pt") as file:
+            tensors = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118
+            return tensors, dict(json.loads((file.metadata() or {}).get("about", "{}")))
 
     def read_json(self, name: str) -> Any:
         """The value of a JSON file."""
-        try:
+        with self.blaming(name):
             return json.loads(self._read_text(name))
-        except ValueError as error:
-            raise self._damaged(name, error) from None
 
     def read_lines(self, name: str) -> list[dict[str, Any]]:
         """The records of a file of JSON lines."""
-        try:
+        with self.blaming(name):
             return [json.loads(line) for line in self._read_text(name).splitlines()]
-        except ValueError as error:
-            raise self._damaged(name, error) from None
 
     def has(self, name: str) -> bool:
         """Whether the run has that file."""
         return (self.path / name).is_file()
 
-    def _read_names(self, name: str) -> list[str]:
+    @contextmanager
+    def blaming(self, name: str, what: str = "cannot be read") -> Iterator[None]:
+        """Turn whatever a damaged file leads to into an error that names it."""
+        try:
+            yield
+        except RunError:
+            raise
+        except (
+            *(AttributeError, KeyError, TypeError, ValueError, RuntimeError, OSError),
+            *(SafetensorError, InputError),
+        ) as error:
+            detail = " ".join(str(error).split())[:200]
+            raise RunError(f"The run {self.path} is damaged: {name} {what} ({detail}).") from None
+
+    def _read_lines_of(self, name: str) -> list[str]:
         return self._read_text(name).removesuffix("\n").split("\n")
 
     def _read_text(self, name: str) -> str:
-        try:
+        with self.blaming(name):
             return self._existing(name).read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            raise self._damaged(name, error) from None
 
     def _existing(self, name: str) -> Path:
         path = self.path / name
@@ -213,9 +239,9 @@ class RunFolder:
             raise RunError(f"The run {self.path} is damaged: {name} is missing.")
         return path
 
-    def _damaged(self, name: str, error: Exception) -> RunError:
-        first = str(error).strip().split("\n", 1)[0]
-        return RunError(f"The run {self.path} is damaged: {name} cannot be read ({first}).")
+    def remove(self, name: str) -> None:
+        """Remove a file that no longer holds."""
+        (self.path / name).unlink(missing_ok=True)
 
 
 def free_folder(root: str | Path, stem: str) -> Path:

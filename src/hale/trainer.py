@@ -14,9 +14,9 @@ from torch import Tensor
 from hale import checkpoint
 from hale.checkpoint import State
 from hale.device import choose_device, use_threads
-from hale.errors import RunError, SettingsError, TrainingError
+from hale.errors import EvaluationError, RunError, SettingsError, TrainingError
 from hale.evaluator import Metrics, filtered_ranks
-from hale.graph import Graph, Ids
+from hale.graph import Graph, GraphSize, Ids
 from hale.interrupt import stop_on_signal
 from hale.models import make_model
 from hale.objectives import Loss, make_objective
@@ -25,7 +25,10 @@ from hale.randomness import Stream, draw_seed, generator
 from hale.run import Record, Run, Summary
 from hale.settings import Settings, make_settings
 from hale.stopping import Clock, StopRule
-from hale.store import RunFolder
+from hale.store import METRICS, RunFolder
+
+# A run is saved after every validation, and in between when this much time has passed.
+SAVE_SECONDS = 60.0
 
 
 class Observer(Protocol):
@@ -77,10 +80,19 @@ def train(
     return trainer.fit()
 
 
+def check(settings: Settings) -> None:
+    """Refuse names and combinations that do not exist, before a graph is read or fetched."""
+    make_model(settings.model, GraphSize(1, 1), settings.dim)
+    make_objective(settings)
+    choose_device(settings.device)
+
+
 class Trainer:
     """One run in the making."""
 
     def __init__(self, graph: Graph, settings: Settings, observer: Observer | None = None) -> None:
+        if not len(graph.train):
+            raise SettingsError([f"the graph {graph.name!r} has no training triples"])
         if settings.patience is not None and not len(graph.valid):
             raise SettingsError(["patience: the graph has no valid split to be patient about"])
         self.graph = graph
@@ -108,6 +120,7 @@ class Trainer:
         self.rule = StopRule(settings, self.steps_per_epoch)
         self.state = State()
         self.kept_weights = self._weights()
+        self.saved = time.monotonic()
         self._order: tuple[int, Tensor] | None = None  # epoch, and its order of triples
 
     def begin(self, out: str | Path, *, overwrite: bool = False) -> None:
@@ -120,6 +133,8 @@ class Trainer:
         """Go on where the run in the folder stopped."""
         self.folder = folder
         self.state, self.kept_weights = checkpoint.resume(folder, self.model, self.optimizer)
+        if self.rule.reason(self.state.clock) is None:
+            folder.remove(METRICS)  # they speak of weights that are about to change
 
     def fit(self) -> Run:
         """Train until a rule or Ctrl-C ends it; the model ends in the best state."""
@@ -129,8 +144,8 @@ class Trainer:
             while stopped_by is None:
                 began = time.perf_counter()
                 loss = self._step()
-                clock.seconds += time.perf_counter() - began
                 self.state.losses = {name: part.item() for name, part in loss.parts.items()}
+                clock.seconds += time.perf_counter() - began
                 if self.observer:
                     self.observer.stepped(clock, self.rule.progress(clock), self.state.losses)
                 stopped_by = self.rule.reason(clock)
@@ -139,6 +154,7 @@ class Trainer:
                     stopped_by = stopped_by or self.rule.reason(clock)
                 if interrupted.is_set() and stopped_by is None:
                     stopped_by = "interrupt"
+                if stopped_by == "interrupt" or time.monotonic() - self.saved > SAVE_SECONDS:
                     self._save()
         self.model.load_state_dict(self.kept_weights)
         run = Run(
@@ -162,7 +178,8 @@ class Trainer:
         self.optimizer.zero_grad(set_to_none=True)
         loss = self.objective(self.model, self._batch(), draws, self.known_train)
         if not math.isfinite(loss.total.item()):
-            raise self._not_finite(loss)
+            parts = [name for name, part in loss.parts.items() if not torch.isfinite(part)]
+            raise self._not_finite(f"loss ({' and '.join(parts) or 'total'})")
         loss.total.backward()  # type: ignore[no-untyped-call]
         self.optimizer.step()
         clock.step += 1
@@ -190,9 +207,12 @@ class Trainer:
         began = time.perf_counter()
         state, clock = self.state, self.state.clock
         self.model.eval()
-        metrics = {}
-        if len(self.sample):
-            metrics = Metrics.of(filtered_ranks(self.model, self.sample, self.known)).as_dict()
+        try:  # without a valid split, at least a look whether the scores are finite
+            probe = self.sample if len(self.sample) else self.graph.train[:1]
+            ranks = filtered_ranks(self.model, probe, self.known)
+        except EvaluationError:
+            raise self._not_finite("validation scores") from None
+        metrics = Metrics.of(ranks).as_dict() if len(self.sample) else {}
         record = Record(
             step=clock.step,
             epoch=clock.step / self.steps_per_epoch,
@@ -218,6 +238,7 @@ class Trainer:
             self.state.kept_step, self.kept_weights = self.state.clock.step, self._weights()
         if self.folder is not None:
             checkpoint.save(self.folder, self.state, self.model, self.optimizer)
+        self.saved = time.monotonic()
 
     def _weights(self) -> dict[str, Tensor]:
         return {name: value.detach().clone() for name, value in self.model.state_dict().items()}
@@ -236,17 +257,18 @@ class Trainer:
             device=self.device.type,
         )
 
-    def _not_finite(self, loss: Loss) -> TrainingError:
-        parts = [name for name, part in loss.parts.items() if not torch.isfinite(part)]
+    def _not_finite(self, what: str) -> TrainingError:
         sizes = {
             name: parameter.detach().abs().max().item()  # NaN if any entry is
             for name, parameter in self.model.named_parameters()
         }
         largest = max(sizes, key=lambda name: math.inf if math.isnan(sizes[name]) else sizes[name])
-        where = f" in {self.folder.path}" if self.folder else ""
+        kept = ""
+        if self.folder:
+            good = self.state.kept_step
+            kept = f"The last good state, of step {good}, is kept in {self.folder.path}. "
         return TrainingError(
-            f"The loss is not finite at step {self.state.clock.step} "
-            f"({' and '.join(parts) or 'total'}); the largest parameter is {largest} "
-            f"({sizes[largest]:.3g}). The last good state, of step {self.state.kept_step}, "
-            f"is kept{where}. Try a learning rate below {self.settings.learning_rate:g}."
+            f"Not finite at step {self.state.clock.step}: the {what}; the largest parameter is "
+            f"{largest} ({sizes[largest]:.3g}). {kept}"
+            f"Try a learning rate below {self.settings.learning_rate:g}."
         )

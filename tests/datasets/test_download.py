@@ -172,6 +172,25 @@ def test_no_server_at_all(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         load("tiny")
 
 
+def test_a_cache_that_cannot_be_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("HALE_DATA", raising=False)
+    monkeypatch.setenv("HALE_CACHE", "/dev/null")
+    registered(monkeypatch, {"train": RemoteFile("http://127.0.0.1:9/t", sha256(b""))})
+    with pytest.raises(DownloadError, match="cannot be made"):
+        load("tiny")
+
+
+def test_a_damaged_archive_is_thrown_away(
+    server: str, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Handler.content = {"/a.tar.gz": b"\x1f\x8b\x08\x00" + b"junk" * 50}
+    remote = RemoteFile(f"{server}/a.tar.gz", sha256(TRAIN), member="train.txt")
+    registered(monkeypatch, {"train": remote})
+    with pytest.raises(DownloadError, match="damaged"):
+        load("tiny")
+    assert not list(cache.rglob("*.tar.gz"))
+
+
 def test_git_blob_ids_are_those_of_git() -> None:
     # `printf hello | git hash-object --stdin`
     assert Digest("git", "b6fc4c620b67d95f953a5c1c1230aaab5db5a1b0").matches(b"hello")

@@ -66,6 +66,7 @@ def test_names_paths_and_tables(tmp_path: Path) -> None:
         ("wordnt", UnknownNameError, "Did you mean 'wordnet'"),
         ("nowhere/train.txt", SourceError, "no such file or folder"),
         ("graph.tsv", SourceError, "no such file or folder"),
+        ("x" * 300, SourceError, "File name too long"),
         (42, InputError, "loaded from a name, a path"),
     ],
 )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 
 import pytest
@@ -137,6 +136,8 @@ def test_every_parameter_but_the_scale_gets_a_gradient(name: str) -> None:
 def test_rotations_need_an_even_dim(name: str) -> None:
     with pytest.raises(SettingsError, match="needs an even dim, got 33; try 32 or 34"):
         make_model(name, SIZE, 33)
+    with pytest.raises(SettingsError, match="got 1; try 2"):
+        make_model(name, SIZE, 1)
 
 
 @pytest.mark.parametrize("name", ["transe", "distmult"])
@@ -157,7 +158,5 @@ def test_unknown_model() -> None:
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_docstring_and_formula(name: str) -> None:
-    model = MODELS[name]
-    assert math.inf > len(model.formula) > 0
-    assert "section 3.3" in (model.__doc__ or "")
+def test_the_docstring_cites_the_paper(name: str) -> None:
+    assert "section 3.3" in (MODELS[name].__doc__ or "")

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import pytest
 import torch
 
 from hale.activations import Activation, Hanon, Identity
 from hale.errors import InputError, UnknownNameError
-from hale.graph import Graph, KnownAnswers
+from hale.graph import Graph, KnownAnswers, Vocabulary
 from hale.models import Model, make_model
 from hale.objectives import OBJECTIVES, HaLE, Loss, make_objective
 from hale.settings import make_settings
@@ -128,6 +129,30 @@ def test_fewer_positives_than_queries(graph: Graph) -> None:
     assert torch.isfinite(loss.total)
 
 
+def test_alpha_is_a_share_of_the_batch(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
+    counts = []
+
+    def spy(queries: torch.Tensor, *rest: object) -> torch.Tensor:
+        counts.append(len(queries))
+        return queries.sum()
+
+    monkeypatch.setattr("hale.objectives.hale.uniformity", spy)
+    for size in (40, 20, 3):
+        objective = HaLE(Hanon(), num_queries=None, alpha=0.1)
+        loss_of(objective, build(graph), graph, torch.tensor(graph.train[:size]))
+    assert counts == [4, 2, 1]
+    with pytest.raises(InputError, match="number of sampled queries or their share"):
+        HaLE(Hanon(), num_queries=5, alpha=0.1)
+
+
+def test_a_query_that_everything_answers_keeps_its_sum() -> None:
+    names = Vocabulary(["a", "b"], "entity"), Vocabulary(["r"], "relation")
+    facts = np.array([[0, 0, 0], [0, 0, 1]])
+    graph = Graph("all", *names, train=facts, valid=facts[:0], test=facts[:0])
+    loss = loss_of(HaLE(Hanon()), build(graph), graph, torch.tensor(facts))
+    assert torch.isfinite(loss.total)
+
+
 def test_known_answers_must_be_given(graph: Graph) -> None:
     with pytest.raises(InputError, match="leave_out_known needs"):
         HaLE(Hanon())(build(graph), torch.tensor(graph.train), torch.Generator())
@@ -139,7 +164,7 @@ def test_from_settings() -> None:
     )
     objective = make_objective(settings)
     assert isinstance(objective, HaLE)
-    assert objective.num_queries == 5
+    assert (objective.num_queries, objective.alpha) == (None, 0.1)
     assert objective.activation == Hanon(2.0, 9.0)
     assert (objective.weight, objective.square, objective.relation_scale) == (0.5, False, False)
     assert set(OBJECTIVES) == {"hale"}

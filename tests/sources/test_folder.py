@@ -114,6 +114,11 @@ def test_held_out_of_a_single_file_is_all_seen_in_train(tmp_path: Path) -> None:
     assert not np.array_equal(other.test, graph.test)
 
 
+def test_repeats_in_a_single_file_are_counted(tmp_path: Path) -> None:
+    (tmp_path / "g.tsv").write_text("a\tr\tb\nb\tr\ta\na\tr\tb\na\tr\tb\n")
+    assert "g.tsv: 2 repeated triples dropped" in read_graph(tmp_path / "g.tsv").notes
+
+
 def test_a_file_with_nothing_to_spare_stays_whole(tmp_path: Path) -> None:
     (tmp_path / "tree.tsv").write_text("a\tr\tb\nc\tr\td\n")
     graph = read_graph(tmp_path / "tree.tsv", holdout=0.3)
@@ -162,6 +167,8 @@ def test_rdf_faults(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path.write_text('<http://x/a> <http://x/r> "only a literal" .\n')
     with pytest.raises(SourceError, match="holds no triples"):
         read_graph(path)
+    with pytest.raises(InputError, match="neither columns nor a header"):
+        read_graph(path, columns="htr")
     monkeypatch.setitem(__import__("sys").modules, "pyoxigraph", None)
     with pytest.raises(MissingExtraError, match=r"pip install 'hale\[rdf\]'"):
         read_graph(path)

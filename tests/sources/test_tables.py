@@ -50,12 +50,24 @@ def test_given_splits_and_labels() -> None:
         ([("a", "r", None)], "the tail of row 1 is empty"),
         (pd.DataFrame([("a", "r", "b"), ("a", float("nan"), "b")]), "relation of row 2 is empty"),
         (np.empty((0, 3)), "holds no triples"),
+        (pd.DataFrame([("a", pd.NA, "b")]), "relation of row 1 is empty"),
+        ([("a\tx", "r", "b")], "the head of row 1 holds a tab"),
         ({"a": 1}, "expected a polars or pandas frame"),
     ],
 )
 def test_faults(table: object, message: str) -> None:
     with pytest.raises(SourceError, match=message):
         graph_from_tables(table)
+
+
+def test_pandas_with_repeated_column_names() -> None:
+    table = pd.DataFrame(TRIPLES, columns=["x", "x", "x"])
+    assert len(graph_from_tables(table, holdout=0).train) == 3
+
+
+def test_repeats_are_counted() -> None:
+    graph = graph_from_tables([*TRIPLES, TRIPLES[0]])
+    assert graph.notes == ("the table: 1 repeated triple dropped",)
 
 
 def test_column_order() -> None:

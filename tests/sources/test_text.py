@@ -86,7 +86,7 @@ def test_faults_name_file_and_line(text: bytes, line: int | None, message: str) 
         ('"a",r,b\nb,"s"\n', 2, "expected 3 columns separated by commas, found 2"),
         ('"a\nx",r,b\nb,s\n', 3, "found 2"),  # a record over two lines counts both
         ('a,r,b\nb,s,"c\n', 2, "cannot be read as comma-separated text"),
-        ('"a\nb",r,c\n', 1, "the head holds a line break"),
+        ('"a\nb",r,c\n', 1, "the head holds a tab or a line break"),
     ],
 )
 def test_faults_in_quoted_text(text: str, line: int, message: str) -> None:

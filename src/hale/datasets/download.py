@@ -23,7 +23,10 @@ def fetch(url: str, target: Path, *, progress: Progress | None = None) -> Path:
     What has arrived lies in ``target`` + '.part' until it is whole, also across
     calls, so a cut connection costs only what is missing.
     """
-    target.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise DownloadError(f"{target.parent} cannot be made: {error.strerror}.") from None
     part = target.with_name(target.name + ".part")
     have = part.stat().st_size if part.exists() else 0
     request = urllib.request.Request(url, headers={"User-Agent": "hale"})  # noqa: S310

@@ -93,8 +93,11 @@ def _named(name: str, announce: Announce | None) -> Path | None:
         return place.folder
     if name in CATALOG:
         return download(CATALOG[name], announce=announce)
-    if Path(name).exists():
-        return None
+    try:
+        if Path(name).exists():
+            return None
+    except OSError as error:  # a name too long for the file system, for one
+        raise SourceError(f"cannot be read: {error.strerror}", source=name) from None
     if is_plain and not Path(name).suffix:
         raise UnknownNameError("data set or file", name, CATALOG)
     raise SourceError("there is no such file or folder", source=name)

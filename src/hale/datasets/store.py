@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import tarfile
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
@@ -94,7 +95,7 @@ def _member(archive: Path, name: str) -> bytes:
                     file = tar.extractfile(entry)
                     assert file is not None
                     return file.read()
-    except (tarfile.TarError, OSError, EOFError) as error:
+    except (tarfile.TarError, OSError, EOFError, zlib.error) as error:
         archive.unlink()
         raise DownloadError(f"{archive.name} is damaged ({error}); try again.") from None
     archive.unlink()

@@ -30,7 +30,6 @@ class Model(nn.Module, ABC):
     """
 
     name: ClassVar[str]
-    formula: ClassVar[str]
 
     def __init__(self, size: GraphSize, dim: int, *, init_scale: float = 0.1) -> None:
         super().__init__()
@@ -80,5 +79,6 @@ def relation_table(size: GraphSize, dim: int) -> nn.Embedding:
 def even(dim: int, *, of: str) -> int:
     """``dim`` itself if it is even: rotations act on pairs of coordinates."""
     if dim % 2:
-        raise SettingsError([f"{of} needs an even dim, got {dim}; try {dim - 1 or 2} or {dim + 1}"])
+        near = " or ".join(str(size) for size in (dim - 1, dim + 1) if size)
+        raise SettingsError([f"{of} needs an even dim, got {dim}; try {near}"])
     return dim

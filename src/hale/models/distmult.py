@@ -18,7 +18,6 @@ class DistMult(Model):
     """
 
     name = "distmult"
-    formula = "q = e_h * r"
 
     def __init__(self, size: GraphSize, dim: int, *, init_scale: float = 0.1) -> None:
         super().__init__(size, dim, init_scale=init_scale)

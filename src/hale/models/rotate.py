@@ -18,7 +18,6 @@ class RotatE(Model):
     """
 
     name = "rotate"
-    formula = "q = Rot(r) e_h"
 
     def __init__(self, size: GraphSize, dim: int, *, init_scale: float = 0.1) -> None:
         super().__init__(size, even(dim, of="RotatE"), init_scale=init_scale)

@@ -18,7 +18,6 @@ class RotE(Model):
     """
 
     name = "rote"
-    formula = "q = Rot(r) e_h + r'"
 
     def __init__(self, size: GraphSize, dim: int, *, init_scale: float = 0.1) -> None:
         super().__init__(size, even(dim, of="RotE"), init_scale=init_scale)

@@ -20,7 +20,6 @@ class RotL(Model):
     """
 
     name = "rotl"
-    formula = "q = alpha_r (Rot(r) e_h + r') / (1 + <Rot(r) e_h, r'>)"
 
     def __init__(self, size: GraphSize, dim: int, *, init_scale: float = 0.1) -> None:
         super().__init__(size, even(dim, of="RotL"), init_scale=init_scale)

@@ -16,7 +16,8 @@ __all__ = ["OBJECTIVES", "HaLE", "Loss", "Objective", "make_objective"]
 def _hale(settings: Settings) -> Objective:
     return HaLE(
         make_activation(settings.activation, beta=settings.beta, gamma=settings.gamma),
-        num_queries=settings.num_queries,
+        num_queries=settings.queries,
+        alpha=settings.alpha,
         weight=settings.weight,
         square=settings.square,
         relation_scale=settings.relation_scale,

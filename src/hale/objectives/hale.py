@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -19,7 +20,8 @@ class HaLE(Objective):
 
         a_p   = h(c_r ||q - e_p||^2)                        positives of the batch
         loss  = lambda mean a_p^2                           alignment
-              + mean_i log sum_j exp(-h(c_i ||q_i - e_j||^2))   uniformity, over m sampled queries
+              + mean_i log sum_j exp(-h(c_i ||q_i - e_j||^2))   uniformity, over m sampled queries,
+                                                                m given or alpha B
 
     The paper's last equation carries a minus before lambda; read literally it
     would push positives apart. ``leave_out_known`` drops a query's answers in
@@ -32,14 +34,18 @@ class HaLE(Objective):
         self,
         activation: Activation,
         *,
-        num_queries: int = 100,
+        num_queries: int | None = 100,
+        alpha: float | None = None,
         weight: float = 1.0,
         square: bool = True,
         relation_scale: bool = True,
         leave_out_known: bool = True,
     ) -> None:
         self.activation = activation
+        if (num_queries is None) == (alpha is None):
+            raise InputError("HaLE takes a number of sampled queries or their share alpha.")
         self.num_queries = num_queries
+        self.alpha = alpha
         self.weight = weight
         self.square = square
         self.relation_scale = relation_scale
@@ -63,14 +69,15 @@ class HaLE(Objective):
         activated = self.activation(scale * distance)
         alignment = (activated.square() if self.square else activated).mean()
 
-        drawn = torch.randperm(len(triples), generator=generator)[: self.num_queries]
+        count = self.num_queries or max(1, round((self.alpha or 0) * len(triples)))
+        drawn = torch.randperm(len(triples), generator=generator)[:count]
         drawn = drawn.to(triples.device)
         spread = uniformity(
             queries[drawn],
             model.entities(),
             scale[drawn],
             self.activation,
-            self._known_pairs(known, triples[drawn]),
+            self._known_pairs(known, triples[drawn], model.size.num_entities),
         )
         total = self.weight * alignment + spread
         return Loss(total, {"alignment": alignment, "uniformity": spread})
@@ -79,13 +86,18 @@ class HaLE(Objective):
         return model.scale(relation) if self.relation_scale else like.new_ones(len(relation))
 
     def _known_pairs(
-        self, known: KnownAnswers | None, sampled: Tensor
+        self, known: KnownAnswers | None, sampled: Tensor, num_entities: int
     ) -> tuple[Tensor, Tensor] | None:
-        """(query, entity) pairs to leave out of the sums of the sampled triples (m, 3)."""
+        """(query, entity) pairs to leave out of the sums of the sampled triples (m, 3).
+
+        A query that every entity answers keeps them all: a sum needs at least one term.
+        """
         if not self.leave_out_known or known is None:
             return None
         ids = sampled.cpu().numpy()
         rows, answers = known.of(ids[:, 0], ids[:, 1])
+        partial = np.bincount(rows, minlength=len(ids)) < num_entities
+        rows, answers = rows[partial[rows]], answers[partial[rows]]
         return (
             torch.from_numpy(rows).to(sampled.device),
             torch.from_numpy(answers).to(sampled.device),

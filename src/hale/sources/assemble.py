@@ -25,12 +25,7 @@ def assemble(
     stand in train, or that name what train lacks, stay in and are noted.
     """
     notes = list(notes)
-    splits: dict[str, pl.DataFrame] = {}
-    for split, table in rows.items():
-        distinct = table.unique(maintain_order=True)
-        if dropped := len(table) - len(distinct):
-            notes.append(f"{split}: {_count(dropped, 'repeated triple')} dropped")
-        splits[split] = distinct
+    splits = {split: distinct(table, split, notes) for split, table in rows.items()}
 
     names = pl.concat([frame[role] for frame in splits.values() for role in ("head", "tail")])
     entities = names.unique().sort()
@@ -51,8 +46,16 @@ def assemble(
     )
 
 
+def distinct(rows: pl.DataFrame, name: str, notes: list[str]) -> pl.DataFrame:
+    """Drop repeated triples, and count them in the notes."""
+    once = rows.unique(maintain_order=True)
+    if dropped := len(rows) - len(once):
+        notes.append(f"{name}: {_count(dropped, 'repeated triple')} dropped")
+    return once
+
+
 def split_at_random(rows: pl.DataFrame, *, share: float, seed: int) -> dict[str, pl.DataFrame]:
-    """Hold out ``share`` of the triples for each of valid and test, by ``seed``.
+    """Hold out ``share`` of the (distinct) triples for each of valid and test, by ``seed``.
 
     In a random order, the first triple of every entity and of every relation
     stays in train, so nothing held out is unseen there; where too few triples
@@ -60,7 +63,6 @@ def split_at_random(rows: pl.DataFrame, *, share: float, seed: int) -> dict[str,
     """
     if not 0 <= share < 0.5:
         raise InputError(f"The held-out share is at least 0 and below 0.5, got {share}.")
-    rows = rows.unique(maintain_order=True)
     order = np.random.default_rng(seed).permutation(len(rows))
     shuffled = rows[order]
     stays = np.zeros(len(rows), dtype=bool)
@@ -93,8 +95,9 @@ def _ids(frame: pl.DataFrame, numbers: Mapping[str, pl.Series]) -> Ids:
 def _held_out_notes(ids: Mapping[str, Ids]) -> list[str]:
     """What a reader of the metrics should know of valid and test."""
     train = ids["train"]
-    limit = 1 + max(int(triples.max()) for triples in ids.values())
-    place = np.array([limit * limit, limit, 1])  # one number a triple
+    counts = 1 + np.max([triples.max(axis=0) for triples in ids.values()], axis=0)
+    num_entities, num_relations = max(counts[0], counts[2]), counts[1]
+    place = np.array([num_relations * num_entities, num_entities, 1])  # one number a triple
     entities = np.unique(train[:, [0, 2]])
     relations = np.unique(train[:, 1])
     notes = []

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import polars as pl
 
-from hale.errors import SourceError
+from hale.errors import InputError, SourceError
 from hale.graph import Graph
-from hale.sources.assemble import assemble, split_at_random
+from hale.sources.assemble import assemble, distinct, split_at_random
 from hale.sources.columns import parse_columns
 from hale.sources.compression import UNPACKERS, format_suffix, read_bytes
 from hale.sources.parquet import read_parquet
@@ -47,7 +47,7 @@ def read_graph(
         rows = {split: reader.rows(file) for split, file in _split_files(path).items()}
         labels = labels or _one_of(path, ("labels",), (".tsv",))
     else:
-        whole = reader.rows(path)
+        whole = distinct(reader.rows(path), path.name, reader.notes)
         rows = split_at_random(whole, share=holdout, seed=seed) if holdout else {"train": whole}
     if labels is not None:
         reader.labels.update(read_labels(Path(labels)))
@@ -88,6 +88,8 @@ class _Reader:
         if suffix == ".parquet":
             return read_parquet(data, str(path), columns=self.columns)
         if suffix in (".nt", ".ttl"):
+            if self.columns or self.header is not None:
+                raise InputError(f"{path}: RDF has neither columns nor a header to choose.")
             rows, labels, notes = read_rdf(data, str(path), suffix=suffix)
             self.labels.update(labels)
         else:

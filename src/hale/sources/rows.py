@@ -19,7 +19,9 @@ def checked(rows: pl.DataFrame, source: str, *, unit: str = "line") -> pl.DataFr
     rows = rows.with_columns(pl.col(role).str.strip_chars().fill_null("") for role in ROLES)
     faults = {
         "is empty": pl.col(ROLES) == "",
-        "holds a line break": pl.col(ROLES).str.contains(r"[\r\n]"),
+        "holds a tab or a line break": pl.col(ROLES).str.contains(
+            r"[\t\r\n\x{85}\x{2028}\x{2029}]"
+        ),
     }
     for fault, is_wrong in faults.items():
         wrong = rows.filter(pl.any_horizontal(is_wrong))

@@ -10,7 +10,7 @@ import polars as pl
 
 from hale.errors import SourceError
 from hale.graph import Graph
-from hale.sources.assemble import assemble, split_at_random
+from hale.sources.assemble import assemble, distinct, split_at_random
 from hale.sources.columns import parse_columns
 from hale.sources.parquet import rows_of_frame
 
@@ -38,9 +38,11 @@ def graph_from_tables(
         for split, table in given.items()
         if table is not None
     }
+    notes: list[str] = []
     if list(rows) == ["train"] and holdout:
-        rows = split_at_random(rows["train"], share=holdout, seed=seed)
-    return assemble(name, rows, labels=labels)
+        whole = distinct(rows["train"], "the table", notes)
+        rows = split_at_random(whole, share=holdout, seed=seed)
+    return assemble(name, rows, labels=labels, notes=notes)
 
 
 def is_table(value: object) -> bool:
@@ -62,7 +64,14 @@ def _frame(table: Any, split: str) -> pl.DataFrame:
         return table
     if _is_pandas(table):
         # Column by column through Python objects: no dependency on pyarrow.
-        return pl.DataFrame({str(name): _texts(table[name].tolist()) for name in table.columns})
+        if table.shape[1] != 3:
+            raise SourceError(f"expected 3 columns, found {table.shape[1]}", source=source)
+        names = [str(name) for name in table.columns]
+        names = names if len(set(names)) == 3 else ["0", "1", "2"]
+        texts = table.astype(object).where(table.notna(), None)
+        return pl.DataFrame(
+            {name: _texts(texts.iloc[:, i].tolist()) for i, name in enumerate(names)}
+        )
     if not is_table(table):
         raise SourceError(
             f"expected a polars or pandas frame or an (n, 3) array, got {type(table).__name__}",

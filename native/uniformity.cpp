@@ -1,0 +1,754 @@
+// The uniformity term of the HaLE loss, value and gradients, with a plain C interface.
+//
+// x_ij = c_i |q_i - e_j|^2,  w_ij = exp(-h(x_ij)),  Z_i = sum_j w_ij,  g_ij = w_ij h'(x_ij).
+// The value is the mean of log Z_i; hale/engine/tiles.py derives the gradients and is the
+// reference. This file is compiled once per instruction set, each build into a library of its
+// own, so that no code for a newer processor can leak into an older one's.
+//
+// Vector lanes run along the queries where distances and activations are computed, and along the
+// dimensions where vectors are summed, so entities are read as they lie in memory. All three
+// products (distances, pull on the queries, push on the entities) are the same small block of
+// registers, `multiply`. Each thread owns a range of entities, split by its number alone, so the
+// same number of threads gives the same bits.
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <new>
+#include <vector>
+
+#if defined(_OPENMP)
+extern "C" int omp_get_thread_num(void);
+extern "C" int omp_get_num_threads(void);
+#else
+static int omp_get_thread_num() { return 0; }
+static int omp_get_num_threads() { return 1; }
+#endif
+
+#if defined(__AVX__)
+#include <immintrin.h>
+#endif
+
+namespace {
+
+#define ALWAYS_INLINE inline __attribute__((always_inline))
+#define UNROLL _Pragma("GCC unroll 16")
+
+// ---- what a sweep is asked for, and gives back ---------------------------------------------
+
+enum Activation : int32_t { kHanon, kHalin, kXExp, kDouble, kArctanh, kIdentity };
+
+struct Problem {
+    int64_t m, n, d;         // queries, entities, dimensions
+    const float* queries;    // (m, d)
+    const float* entities;   // (n, d)
+    const float* scale;      // (m,)
+    int32_t activation;
+    float beta, gamma;
+    int64_t pairs;               // number of left-out pairs
+    const int64_t* pair_query;   // (pairs,)
+    const int64_t* pair_entity;  // (pairs,), ascending
+    float share;                 // weight of each query in the value: 1 / number of all queries
+    int32_t add;                 // add to by_entity instead of writing it
+    int32_t threads;
+    float* workspace;  // workspace_size() floats, or null when no gradients are wanted
+    double* logs;      // (m,)   log Z_i
+    float* by_query;   // (m, d)
+    float* by_entity;  // (n, d)
+    float* by_scale;   // (m,)
+};
+
+// ---- vectors -------------------------------------------------------------------------------
+
+#if defined(__AVX512F__)
+constexpr int kLanes = 16;
+constexpr int kMaxQueryVectors = 7, kMaxDimVectors = 4;
+#elif defined(__AVX__)
+constexpr int kLanes = 8;
+constexpr int kMaxQueryVectors = 3, kMaxDimVectors = 3;
+#else
+constexpr int kLanes = 4;
+constexpr int kMaxQueryVectors = 3, kMaxDimVectors = 3;
+#endif
+
+typedef float Vec __attribute__((vector_size(kLanes * 4)));
+typedef int32_t IVec __attribute__((vector_size(kLanes * 4)));
+
+// Rows of a register block of V vectors: as many as the registers hold.
+constexpr int rows_for(int vectors) {
+    constexpr int wide[] = {0, 12, 12, 8, 6, 5, 4, 3}, narrow[] = {0, 8, 6, 4};
+    return kLanes == 16 ? wide[vectors] : narrow[vectors];
+}
+
+// Entities of a tile: a multiple of every rows_for(); with its g it fits the second-level cache.
+constexpr int kTile = 120;
+
+ALWAYS_INLINE Vec splat(float x) { return x - Vec{}; }  // minus zero: exact, so it folds away
+
+ALWAYS_INLINE Vec load(const float* from) {
+    Vec x;
+    std::memcpy(&x, from, sizeof x);
+    return x;
+}
+
+ALWAYS_INLINE void store(float* to, Vec x) { std::memcpy(to, &x, sizeof x); }
+
+// Where either is NaN, the second: a NaN among the inputs must reach the result.
+#if defined(__AVX512F__)
+ALWAYS_INLINE Vec smaller(Vec a, Vec b) { return (Vec)_mm512_min_ps((__m512)a, (__m512)b); }
+ALWAYS_INLINE Vec larger(Vec a, Vec b) { return (Vec)_mm512_max_ps((__m512)a, (__m512)b); }
+#elif defined(__AVX__)
+ALWAYS_INLINE Vec smaller(Vec a, Vec b) { return (Vec)_mm256_min_ps((__m256)a, (__m256)b); }
+ALWAYS_INLINE Vec larger(Vec a, Vec b) { return (Vec)_mm256_max_ps((__m256)a, (__m256)b); }
+#else
+ALWAYS_INLINE Vec smaller(Vec a, Vec b) { return a < b ? a : b; }
+ALWAYS_INLINE Vec larger(Vec a, Vec b) { return a > b ? a : b; }
+#endif
+
+ALWAYS_INLINE float sum(Vec x) {
+#if defined(__AVX512F__)
+    return _mm512_reduce_add_ps((__m512)x);
+#else
+    float total = 0;
+    for (int i = 0; i < kLanes; ++i) total += x[i];
+    return total;
+#endif
+}
+
+constexpr float kLog2e = 1.44269504088896341f;
+
+// 2^y for -125 <= y <= 125, to 2e-7: the nearest power of two by rounding with a large constant
+// and adding to the exponent bits, times a polynomial on [-1/2, 1/2].
+ALWAYS_INLINE Vec exp2(Vec y) {
+    const Vec magic = splat(12582912.0f);  // 1.5 * 2^23
+    Vec shifted = y + magic;
+    Vec f = y - (shifted - magic);
+    Vec p = splat(1.33908634e-3f);
+    p = p * f + splat(9.67603192e-3f);
+    p = p * f + splat(5.55035711e-2f);
+    p = p * f + splat(2.40221075e-1f);
+    p = p * f + splat(6.93147188e-1f);
+    p = p * f + splat(1.00000008f);
+    return (Vec)((IVec)p + ((IVec)shifted << 23));
+}
+
+// exp(-x) for x >= 0; beyond float's range the smallest power instead of zero.
+ALWAYS_INLINE Vec exp_minus(Vec x) { return exp2(larger(splat(-125.0f), x * splat(-kLog2e))); }
+
+ALWAYS_INLINE Vec reciprocal(Vec x) {
+#if defined(__AVX512F__)
+    Vec guess = (Vec)_mm512_rcp14_ps((__m512)x);
+    return guess * (splat(2.0f) - x * guess);
+#else
+    return splat(1.0f) / x;
+#endif
+}
+
+// ---- activations: w = exp(floor - h(x)) and g = w h'(x) / factor() -------------------------
+
+struct Weighed {
+    Vec w, g;
+};
+
+// Hanon: gamma times a sigmoid. Bounded by gamma, it needs no floor: exp(-h) stays in range.
+struct Hanon {
+    static constexpr bool bounded = true;
+    float steepness, middle, depth, scaled;  // beta log2(e), (beta/2 + ln gamma) log2(e), ...
+    Hanon(float beta, float gamma)
+        : steepness(beta * kLog2e),
+          middle((beta * 0.5f + std::log(gamma)) * kLog2e),
+          depth(-gamma * kLog2e),
+          scaled(beta * gamma) {}
+    float factor() const { return scaled; }
+    ALWAYS_INLINE Weighed weigh(Vec x, Vec) const {
+        Vec y = larger(splat(-125.0f), splat(middle) - x * splat(steepness));
+        Vec share = reciprocal(exp2(y) + splat(1.0f));
+        Vec w = exp2(share * splat(depth));
+        return {w, w * (share - share * share)};
+    }
+};
+
+// A Hanon whose bound is beyond exp()'s range.
+struct SteepHanon {
+    static constexpr bool bounded = false;
+    float steepness, middle, beta, gamma;
+    SteepHanon(float b, float g)
+        : steepness(b * kLog2e), middle((b * 0.5f + std::log(g)) * kLog2e), beta(b), gamma(g) {}
+    float factor() const { return beta; }
+    float value(float x) const { return gamma / (1.0f + std::exp2(middle - x * steepness)); }
+    ALWAYS_INLINE Weighed weigh(Vec x, Vec floor) const {
+        Vec y = larger(splat(-125.0f), splat(middle) - x * splat(steepness));
+        Vec share = reciprocal(exp2(smaller(splat(125.0f), y)) + splat(1.0f));
+        Vec a = share * splat(gamma);
+        Vec w = exp_minus(a - floor);
+        return {w, w * (a - a * share)};
+    }
+};
+
+struct Halin {
+    static constexpr bool bounded = false;
+    float beta, gamma;
+    float factor() const { return 1.0f; }
+    float value(float x) const {
+        return std::min(x < 1 ? 2 * x : beta * (x - 1) + 2, gamma);
+    }
+    ALWAYS_INLINE Weighed weigh(Vec x, Vec floor) const {
+        Vec one = splat(1.0f), cut = splat(gamma);
+        Vec free = x < one ? x + x : splat(beta) * (x - one) + splat(2.0f);
+        Vec slope = x < one ? splat(2.0f) : splat(beta);
+        slope = free < cut ? slope : splat(0.0f);
+        Vec w = exp_minus(smaller(cut, free) - floor);
+        return {w, w * slope};
+    }
+};
+
+struct XExp {
+    static constexpr bool bounded = false;
+    static constexpr float limit = 40.0f;
+    float factor() const { return 1.0f; }
+    float value(float x) const { return x * std::exp(std::min(x, limit)); }
+    ALWAYS_INLINE Weighed weigh(Vec x, Vec floor) const {
+        Vec edge = splat(limit);
+        Vec grown = exp2(smaller(edge, x) * splat(kLog2e));
+        Vec w = exp_minus(x * grown - floor);
+        return {w, w * (x < edge ? grown * (splat(1.0f) + x) : grown)};
+    }
+};
+
+struct Linear {  // 2x and x
+    static constexpr bool bounded = false;
+    float slope;
+    float factor() const { return slope; }
+    float value(float x) const { return slope * x; }
+    ALWAYS_INLINE Weighed weigh(Vec x, Vec floor) const {
+        Vec w = exp_minus(splat(slope) * x - floor);
+        return {w, w};
+    }
+};
+
+struct Arctanh {  // exp(-2 arctanh(x)) = (1 - x) / (1 + x): no logarithm needed
+    static constexpr bool bounded = true;
+    static constexpr float limit = 0.999f;
+    float factor() const { return 2.0f; }
+    ALWAYS_INLINE Weighed weigh(Vec x, Vec) const {
+        Vec one = splat(1.0f), edge = splat(limit);
+        Vec inside = smaller(edge, x);
+        Vec inverse = reciprocal(one + inside);
+        return {(one - inside) * inverse, x < edge ? inverse * inverse : splat(0.0f)};
+    }
+};
+
+// ---- memory --------------------------------------------------------------------------------
+
+// Zeroed floats on a cache line's boundary: a vector that straddles two lines costs two loads.
+class Floats {
+   public:
+    explicit Floats(int64_t count)
+        : size(static_cast<size_t>(count)),
+          data(static_cast<float*>(::operator new(size * sizeof(float), kLine))) {
+        fill(0.0f);
+    }
+    ~Floats() { ::operator delete(data, kLine); }
+    Floats(const Floats&) = delete;
+    Floats& operator=(const Floats&) = delete;
+
+    float& operator[](int64_t i) { return data[i]; }
+    const float& operator[](int64_t i) const { return data[i]; }
+    float* begin() { return data; }
+    float* end() { return data + size; }
+    void fill(float value) { std::fill(begin(), end(), value); }
+
+   private:
+    static constexpr std::align_val_t kLine{64};
+    size_t size;
+    float* data;
+};
+
+// ---- the register block --------------------------------------------------------------------
+
+// Hold a vector in a register, where the compiler would load it anew for every use.
+ALWAYS_INLINE void keep(Vec& x) {
+#if defined(__AVX512F__)
+    asm("" : "+v"(x));
+#elif defined(__x86_64__)
+    asm("" : "+x"(x));
+#else
+    (void)x;
+#endif
+}
+
+// acc[r][v] += sum_k a[r * row + k * step] * b[k * width + v * lanes ...]
+template <int R, int V>
+ALWAYS_INLINE void multiply(Vec (&acc)[R][V], int64_t depth, const float* a, int64_t row,
+                            int64_t step, const float* b, int64_t width) {
+    for (int64_t k = 0; k < depth; ++k) {
+        Vec right[V];
+        UNROLL for (int v = 0; v < V; ++v) {
+            right[v] = load(b + k * width + v * kLanes);
+            if (V > 4) keep(right[v]);
+        }
+        UNROLL for (int r = 0; r < R; ++r) {
+            Vec left = splat(a[r * row + k * step]);
+            UNROLL for (int v = 0; v < V; ++v) acc[r][v] += left * right[v];
+        }
+    }
+}
+
+// Split `count` vectors into groups of at most `most`, as even as they go; body(first, size).
+template <class Body>
+ALWAYS_INLINE void in_groups(int64_t count, int64_t most, Body&& body) {
+    int64_t groups = (count + most - 1) / most;
+    for (int64_t i = 0; i < groups; ++i) {
+        int64_t first = count * i / groups, last = count * (i + 1) / groups;
+        body(first, static_cast<int>(last - first));
+    }
+}
+
+int64_t padded(int64_t count, int64_t unit = kLanes) { return (count + unit - 1) / unit * unit; }
+
+// ---- what all threads share ----------------------------------------------------------------
+
+struct Shared {
+    const Problem& ask;
+    int64_t mp, dp;              // m and d in whole vectors
+    int64_t pull_rows;           // m in whole register blocks
+    Floats turned;   // (d, mp)  -2 c_i q_i, transposed
+    Floats scale;    // (mp,)    c_i
+    Floats norms;    // (mp,)    c_i |q_i|^2
+    Floats floor;    // (mp,)    h at the nearest entity, for unbounded activations
+    Floats push;     // (mp, dp) s_i q_i
+    Floats push_by;  // (mp,)    s_i = 2 factor share c_i / Z_i
+
+    explicit Shared(const Problem& problem)
+        : ask(problem),
+          mp(padded(problem.m)),
+          dp(padded(problem.d)),
+          pull_rows(padded(problem.m, rows_for(dim_vectors()))),
+          turned(problem.d * mp),
+          scale(mp),
+          norms(mp),
+          floor(mp),
+          push(mp * dp),
+          push_by(mp) {
+        for (int64_t i = 0; i < ask.m; ++i) {
+            const float* q = ask.queries + i * ask.d;
+            double norm = 0;
+            for (int64_t k = 0; k < ask.d; ++k) {
+                norm += double(q[k]) * q[k];
+                turned[k * mp + i] = -2 * ask.scale[i] * q[k];
+            }
+            scale[i] = ask.scale[i];
+            norms[i] = static_cast<float>(ask.scale[i] * norm);
+        }
+    }
+
+    // Queries taken together: as many as fit the registers, and the first-level cache with all
+    // their dimensions.
+    int64_t query_vectors() const {
+        constexpr int64_t cache = 32 << 10;
+        const int64_t fit = cache / (ask.d * kLanes * int64_t(sizeof(float)));
+        return std::max<int64_t>(1, std::min<int64_t>(kMaxQueryVectors, fit));
+    }
+
+    int dim_vectors() const {
+        return static_cast<int>(std::min<int64_t>(padded(ask.d) / kLanes, kMaxDimVectors));
+    }
+};
+
+// ---- one thread ----------------------------------------------------------------------------
+
+class Worker {
+   public:
+    static constexpr int64_t kSlack = 64;  // register blocks read a little past the last row
+
+    Worker(Shared& shared, int64_t first, int64_t last)
+        : all(shared),
+          ask(shared.ask),
+          begin(first),
+          end(last),
+          mass(3 * shared.mp),
+          nearest(shared.mp),
+          pull(shared.ask.by_query ? shared.pull_rows * shared.dp : 0),
+          rows(kTile * shared.dp),
+          spare(kTile * shared.mp + kSlack),
+          mask(kTile * shared.mp),
+          sums(3 * shared.mp) {
+        nearest.fill(std::numeric_limits<float>::infinity());
+    }
+
+    // Sums over this thread's entities: w, g and g x for every query, and g e (the pull).
+    template <class A>
+    void gather(const A& h) {
+        each_tile([&](int64_t start, int64_t count) {
+            bool masked = prepare(start, count);
+            sums.fill(0.0f);
+            float* g = count == kTile && ask.workspace ? ask.workspace + start * all.mp
+                                                       : spare.begin();
+            in_groups(all.mp / kLanes, all.query_vectors(), [&](int64_t first, int vectors) {
+                weigh_group<kMaxQueryVectors>(h, first, vectors, masked, g);
+            });
+            if (ask.workspace) {
+                if (g == spare.begin()) {
+                    std::memcpy(ask.workspace + start * all.mp, g, count * all.mp * sizeof(float));
+                }
+                in_groups(all.dp / kLanes, kMaxDimVectors, [&](int64_t first, int vectors) {
+                    pull_group<kMaxDimVectors>(first, vectors, g);
+                });
+            }
+            for (int64_t i = 0; i < 3 * all.mp; ++i) mass[i] += sums[i];
+            if (masked) mask.fill(1.0f);
+        });
+    }
+
+    // The smallest x of every query over this thread's entities that are not left out.
+    void find_nearest() {
+        each_tile([&](int64_t start, int64_t count) {
+            prepare(start, count);
+            for (int64_t j = 0; j < count; ++j) {
+                for (int64_t v = 0; v < all.mp; v += kLanes) {
+                    Vec acc[1][1] = {{load(&all.scale[v]) * splat(norm[j]) + load(&all.norms[v])}};
+                    multiply<1, 1>(acc, ask.d, tile + j * stride, stride, 1, &all.turned[v],
+                                   all.mp);
+                    Vec x = larger(splat(0.0f), acc[0][0]);
+                    x = load(&mask[j * all.mp + v]) > splat(0.5f)
+                            ? x
+                            : splat(std::numeric_limits<float>::infinity());
+                    store(&nearest[v], smaller(x, load(&nearest[v])));
+                }
+            }
+            mask.fill(1.0f);
+        });
+    }
+
+    // Gradients of this thread's entities: sum_i s_i g_ij q_i - e_j sum_i s_i g_ij.
+    void scatter() {
+        each_tile([&](int64_t start, int64_t count) {
+            fetch(start, count);
+            const float* g = ask.workspace + start * all.mp;
+            if (count < kTile) {
+                std::memcpy(spare.begin(), g, count * all.mp * sizeof(float));
+                g = spare.begin();
+            }
+            in_groups(all.dp / kLanes, kMaxDimVectors, [&](int64_t first, int vectors) {
+                push_group<kMaxDimVectors>(first, vectors, g, start, count);
+            });
+        });
+    }
+
+    const float* pull_row(int64_t i) const { return &pull[i * all.dp]; }
+
+   private:
+    template <class Body>
+    void each_tile(Body&& body) {
+        mask.fill(1.0f);
+        pair = std::lower_bound(ask.pair_entity, ask.pair_entity + ask.pairs, begin) -
+               ask.pair_entity;
+        for (int64_t start = begin; start < end; start += kTile) {
+            body(start, std::min<int64_t>(kTile, end - start));
+        }
+    }
+
+    // Point `tile` at the rows of a tile: in place, or copied where they must be padded.
+    void fetch(int64_t start, int64_t count) {
+        const float* from = ask.entities + start * ask.d;
+        if (count == kTile && all.dp == ask.d) {
+            tile = from;
+            stride = ask.d;
+            return;
+        }
+        rows.fill(0.0f);
+        for (int64_t j = 0; j < count; ++j) {
+            std::memcpy(&rows[j * all.dp], from + j * ask.d, ask.d * sizeof(float));
+        }
+        tile = rows.begin();
+        stride = all.dp;
+    }
+
+    // Fetch a tile, its norms and its mask; whether anything is masked.
+    bool prepare(int64_t start, int64_t count) {
+        fetch(start, count);
+        for (int64_t j = 0; j < kTile; ++j) {
+            Vec total{};
+            if (all.dp == ask.d || stride == all.dp) {
+                for (int64_t k = 0; k < all.dp; k += kLanes) {
+                    Vec e = load(tile + j * stride + k);
+                    total += e * e;
+                }
+            }
+            norm[j] = sum(total);
+        }
+        bool masked = count < kTile;
+        if (masked) std::fill(mask.begin() + count * all.mp, mask.end(), 0.0f);
+        for (; pair < ask.pairs && ask.pair_entity[pair] < start + count; ++pair) {
+            mask[(ask.pair_entity[pair] - start) * all.mp + ask.pair_query[pair]] = 0.0f;
+            masked = true;
+        }
+        return masked;
+    }
+
+    template <int V, class A>
+    void weigh_group(const A& h, int64_t first, int vectors, bool masked, float* g) {
+        if constexpr (V > 1) {
+            if (vectors < V) return weigh_group<V - 1>(h, first, vectors, masked, g);
+        }
+        if (masked) {
+            weigh_rows<V, true>(h, first * kLanes, g);
+        } else {
+            weigh_rows<V, false>(h, first * kLanes, g);
+        }
+    }
+
+    template <int V, bool Masked, class A>
+    __attribute__((noinline)) void weigh_rows(const A by, int64_t lane, float* __restrict g) {
+        constexpr int R = rows_for(V);
+        const A h = by;  // a copy on the stack: nothing that is stored can change it
+        const int64_t mp = all.mp, d = ask.d, step = stride;
+        const float *rows_of_tile = tile, *turned = &all.turned[lane], *scale = &all.scale[lane],
+                    *norms = &all.norms[lane], *floors = &all.floor[lane],
+                    *masks = mask.begin() + lane;
+        float* __restrict totals = sums.begin() + lane;
+        g += lane;
+        for (int64_t j = 0; j < kTile; j += R) {
+            Vec acc[R][V];
+            UNROLL for (int v = 0; v < V; ++v) {
+                Vec c = load(scale + v * kLanes), cq = load(norms + v * kLanes);
+                UNROLL for (int r = 0; r < R; ++r) acc[r][v] = c * splat(norm[j + r]) + cq;
+            }
+            multiply<R, V>(acc, d, rows_of_tile + j * step, step, 1, turned, mp);
+            UNROLL for (int v = 0; v < V; ++v) {
+                const int64_t at = v * kLanes;
+                Vec floor = load(floors + at);
+                Vec total_w = load(totals + at), total_g = load(totals + mp + at),
+                    total_gx = load(totals + 2 * mp + at);
+                UNROLL for (int r = 0; r < R; ++r) {
+                    Vec x = larger(splat(0.0f), acc[r][v]);  // rounding can go below zero
+                    Weighed out = h.weigh(x, floor);
+                    if (Masked) {
+                        Vec keep = load(masks + (j + r) * mp + at);
+                        out.w *= keep;
+                        out.g *= keep;
+                    }
+                    total_w += out.w;
+                    total_g += out.g;
+                    total_gx += out.g * x;
+                    store(g + (j + r) * mp + at, out.g);
+                }
+                store(totals + at, total_w);
+                store(totals + mp + at, total_g);
+                store(totals + 2 * mp + at, total_gx);
+            }
+        }
+    }
+
+    template <int V>
+    void pull_group(int64_t first, int vectors, const float* g) {
+        if constexpr (V > 1) {
+            if (vectors < V) return pull_group<V - 1>(first, vectors, g);
+        }
+        constexpr int R = rows_for(V);
+        const int64_t lane = first * kLanes, m = ask.m, mp = all.mp, dp = all.dp, step = stride;
+        const float* from = tile + lane;
+        float* __restrict sum_of = pull.begin() + lane;  // rows beyond m take what is never read
+        for (int64_t i = 0; i < m; i += R) {
+            Vec acc[R][V];
+            UNROLL for (int r = 0; r < R; ++r) {
+                UNROLL for (int v = 0; v < V; ++v) {
+                    acc[r][v] = load(sum_of + (i + r) * dp + v * kLanes);
+                }
+            }
+            multiply<R, V>(acc, kTile, g + i, 1, mp, from, step);
+            UNROLL for (int r = 0; r < R; ++r) {
+                UNROLL for (int v = 0; v < V; ++v) {
+                    store(sum_of + (i + r) * dp + v * kLanes, acc[r][v]);
+                }
+            }
+        }
+    }
+
+    template <int V>
+    void push_group(int64_t first, int vectors, const float* g, int64_t start, int64_t count) {
+        if constexpr (V > 1) {
+            if (vectors < V) return push_group<V - 1>(first, vectors, g, start, count);
+        }
+        constexpr int R = rows_for(V);
+        const int64_t lane = first * kLanes, m = ask.m, mp = all.mp, dp = all.dp, step = stride;
+        const float *from = tile + lane, *pushed = &all.push[lane];
+        // The next tile's g lies in a farther cache: call it up while this one is worked on.
+        const float* ahead = first == 0 && start + 2 * kTile <= end ? g + kTile * mp : nullptr;
+        for (int64_t j = 0; j < count; j += R) {
+            if (first == 0) weigh_entities<R>(g + j * mp, norm + j);
+            Vec acc[R][V];
+            UNROLL for (int r = 0; r < R; ++r) {
+                UNROLL for (int v = 0; v < V; ++v) {
+                    acc[r][v] = load(from + (j + r) * step + v * kLanes) * splat(-norm[j + r]);
+                }
+            }
+            for (int64_t k = 0; ahead && k < R * mp; k += 16) {
+                __builtin_prefetch(ahead + j * mp + k, 0, 2);
+            }
+            multiply<R, V>(acc, m, g + j * mp, mp, 1, pushed, dp);
+            const int64_t left = std::min<int64_t>(R, count - j);
+            UNROLL for (int r = 0; r < R; ++r) {
+                if (r < left) {
+                    UNROLL for (int v = 0; v < V; ++v) {
+                        put(start + j + r, lane + v * kLanes, acc[r][v]);
+                    }
+                }
+            }
+        }
+    }
+
+    // sum_i s_i g_ij for R entities.
+    template <int R>
+    ALWAYS_INLINE void weigh_entities(const float* g, float* to) const {
+        const int64_t mp = all.mp;
+        Vec total[R] = {};
+        for (int64_t v = 0; v < mp; v += kLanes) {
+            const Vec s = load(&all.push_by[v]);
+            UNROLL for (int r = 0; r < R; ++r) total[r] += load(g + r * mp + v) * s;
+        }
+        UNROLL for (int r = 0; r < R; ++r) to[r] = sum(total[r]);
+    }
+
+    // Write a vector of an entity's gradient; the last one of a row may be cut short.
+    ALWAYS_INLINE void put(int64_t entity, int64_t lane, Vec value) {
+        float* to = ask.by_entity + entity * ask.d + lane;
+        const int64_t room = ask.d - lane;
+        if (room >= kLanes) {
+            store(to, ask.add ? load(to) + value : value);
+            return;
+        }
+        for (int64_t k = 0; k < room; ++k) to[k] = ask.add ? to[k] + value[k] : value[k];
+    }
+
+    Shared& all;
+    const Problem& ask;
+    const int64_t begin, end;
+
+   public:
+    std::vector<double> mass;    // (3, mp) sums of w, g, g x
+    Floats nearest;  // (mp,)
+
+   private:
+    int64_t pair = 0;  // the next left-out pair
+    const float* tile = nullptr;
+    int64_t stride = 0;
+    float norm[kTile];         // |e_j|^2 while gathering, sum_i s_i g_ij while scattering
+    Floats pull;   // (pull_rows, dp)
+    Floats rows;   // (kTile, dp) a tile that had to be copied
+    Floats spare;  // (kTile, mp) g of a tile cut short by the end of the range
+    Floats mask;   // (kTile, mp) 1, or 0 for what is left out
+    Floats sums;   // (3, mp) of one tile
+};
+
+// ---- all threads ---------------------------------------------------------------------------
+
+template <class A>
+void run(const Problem& ask, const A& h) {
+    Shared all(ask);
+    const int64_t tiles = (ask.n + kTile - 1) / kTile;
+    const int asked = static_cast<int>(std::min<int64_t>(std::max(1, ask.threads), tiles));
+    std::vector<Worker*> workers(asked, nullptr);
+    int started = 1;
+
+    const auto reduce_nearest = [&] {
+        for (int64_t i = 0; i < ask.m; ++i) {
+            float least = std::numeric_limits<float>::infinity();
+            for (int t = 0; t < started; ++t) least = std::min(least, workers[t]->nearest[i]);
+            if constexpr (!A::bounded) all.floor[i] = h.value(least);
+        }
+    };
+    const auto reduce_sums = [&] {
+        for (int64_t i = 0; i < ask.m; ++i) {
+            double w = 0, g = 0, gx = 0;
+            for (int t = 0; t < started; ++t) {
+                w += workers[t]->mass[i];
+                g += workers[t]->mass[all.mp + i];
+                gx += workers[t]->mass[2 * all.mp + i];
+            }
+            // w of a NaN is not always one, but g x is.
+            ask.logs[i] = std::isnan(gx) ? gx : std::log(w) - all.floor[i];
+            if (!ask.workspace) continue;
+            const double share = ask.share * h.factor() / w;
+            const float s = static_cast<float>(2 * share * ask.scale[i]);
+            const float* q = ask.queries + i * ask.d;
+            all.push_by[i] = s;
+            for (int64_t k = 0; k < ask.d; ++k) {
+                double pull = 0;
+                for (int t = 0; t < started; ++t) pull += workers[t]->pull_row(i)[k];
+                all.push[i * all.dp + k] = s * q[k];
+                ask.by_query[i * ask.d + k] = static_cast<float>(s * (pull - q[k] * g));
+            }
+            ask.by_scale[i] =
+                ask.scale[i] > 0 ? static_cast<float>(-share * gx / ask.scale[i]) : 0.0f;
+        }
+    };
+
+#pragma omp parallel num_threads(asked)
+    {
+        const int count = omp_get_num_threads(), mine = omp_get_thread_num();
+        Worker worker(all, std::min(ask.n, tiles * mine / count * kTile),
+                      std::min(ask.n, tiles * (mine + 1) / count * kTile));
+        workers[mine] = &worker;
+#pragma omp single
+        started = count;
+        if constexpr (!A::bounded) {
+            worker.find_nearest();
+#pragma omp barrier
+#pragma omp single
+            reduce_nearest();
+        }
+        worker.gather(h);
+#pragma omp barrier
+#pragma omp single
+        reduce_sums();
+        if (ask.workspace) worker.scatter();
+#pragma omp barrier
+    }
+}
+
+void sweep(const Problem& ask) {
+    constexpr float kSafeBound = 60.0f;  // exp(-60) is far from the smallest float
+    switch (ask.activation) {
+        case kHanon:
+            if (ask.gamma <= kSafeBound) return run(ask, Hanon{ask.beta, ask.gamma});
+            return run(ask, SteepHanon{ask.beta, ask.gamma});
+        case kHalin:
+            return run(ask, Halin{ask.beta, ask.gamma});
+        case kXExp:
+            return run(ask, XExp{});
+        case kDouble:
+            return run(ask, Linear{2.0f});
+        case kArctanh:
+            return run(ask, Arctanh{});
+        default:
+            return run(ask, Linear{1.0f});
+    }
+}
+
+// Floats of workspace for a sweep with gradients: g of every pair, rows in whole vectors.
+int64_t workspace_size(int64_t m, int64_t n) { return n * padded(m) + Worker::kSlack; }
+
+}  // namespace
+
+#define HALE_EXPORT extern "C" __attribute__((visibility("default")))
+
+HALE_EXPORT int64_t hale_problem_size() { return sizeof(Problem); }
+
+HALE_EXPORT int64_t hale_workspace_size(int64_t m, int64_t n) { return workspace_size(m, n); }
+
+HALE_EXPORT void hale_uniformity(const Problem* problem) { sweep(*problem); }
+
+// The build that suits this processor best; asked of the baseline build, which runs anywhere.
+HALE_EXPORT const char* hale_best_build() {
+#if defined(__x86_64__)
+    __builtin_cpu_init();
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+        __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl")) {
+        return "avx512";
+    }
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return "avx2";
+#endif
+    return "baseline";
+}
