@@ -116,6 +116,20 @@ ALWAYS_INLINE float sum(Vec x) {
 #endif
 }
 
+// Hold a vector in a register as it is: the compiler neither loads it anew for every use nor fuses
+// what made it into what uses it.
+ALWAYS_INLINE void keep(Vec& x) {
+#if defined(__AVX512F__)
+    asm("" : "+v"(x));
+#elif defined(__x86_64__)
+    asm("" : "+x"(x));
+#elif defined(__aarch64__)
+    asm("" : "+w"(x));
+#else
+    (void)x;
+#endif
+}
+
 constexpr float kLog2e = 1.44269504088896341f;
 
 // 2^y for -125 <= y <= 125, to 2e-7: the nearest power of two by rounding with a large constant
@@ -169,6 +183,13 @@ struct Hanon {
     }
 };
 
+// The others know value(x), the same bits for floor and weights: at the nearest entity their
+// difference must be zero, however large they are.
+ALWAYS_INLINE Vec above(Vec value, Vec floor) {
+    keep(value);
+    return exp_minus(larger(splat(0.0f), value - floor));
+}
+
 // A Hanon whose bound is beyond exp()'s range.
 struct SteepHanon {
     static constexpr bool bounded = false;
@@ -176,13 +197,14 @@ struct SteepHanon {
     SteepHanon(float b, float g)
         : steepness(b * kLog2e), middle((b * 0.5f + std::log(g)) * kLog2e), beta(b), gamma(g) {}
     float factor() const { return beta; }
-    float value(float x) const { return gamma / (1.0f + std::exp2(middle - x * steepness)); }
-    ALWAYS_INLINE Weighed weigh(Vec x, Vec floor) const {
+    ALWAYS_INLINE Vec share(Vec x) const {
         Vec y = larger(splat(-125.0f), splat(middle) - x * splat(steepness));
-        Vec share = reciprocal(exp2(smaller(splat(125.0f), y)) + splat(1.0f));
-        Vec a = share * splat(gamma);
-        Vec w = exp_minus(a - floor);
-        return {w, w * (a - a * share)};
+        return reciprocal(exp2(smaller(splat(125.0f), y)) + splat(1.0f));
+    }
+    ALWAYS_INLINE Vec value(Vec x) const { return share(x) * splat(gamma); }
+    ALWAYS_INLINE Weighed weigh(Vec x, Vec floor) const {
+        Vec part = share(x), a = part * splat(gamma), w = above(a, floor);
+        return {w, w * (a - a * part)};
     }
 };
 
@@ -190,15 +212,14 @@ struct Halin {
     static constexpr bool bounded = false;
     float beta, gamma;
     float factor() const { return 1.0f; }
-    float value(float x) const {
-        return std::min(x < 1 ? 2 * x : beta * (x - 1) + 2, gamma);
+    ALWAYS_INLINE Vec uncut(Vec x) const {
+        return x < splat(1.0f) ? x + x : splat(beta) * (x - splat(1.0f)) + splat(2.0f);
     }
+    ALWAYS_INLINE Vec value(Vec x) const { return smaller(splat(gamma), uncut(x)); }
     ALWAYS_INLINE Weighed weigh(Vec x, Vec floor) const {
-        Vec one = splat(1.0f), cut = splat(gamma);
-        Vec free = x < one ? x + x : splat(beta) * (x - one) + splat(2.0f);
-        Vec slope = x < one ? splat(2.0f) : splat(beta);
-        slope = free < cut ? slope : splat(0.0f);
-        Vec w = exp_minus(smaller(cut, free) - floor);
+        Vec slope = x < splat(1.0f) ? splat(2.0f) : splat(beta);
+        slope = uncut(x) < splat(gamma) ? slope : splat(0.0f);
+        Vec w = above(value(x), floor);
         return {w, w * slope};
     }
 };
@@ -207,12 +228,11 @@ struct XExp {
     static constexpr bool bounded = false;
     static constexpr float limit = 40.0f;
     float factor() const { return 1.0f; }
-    float value(float x) const { return x * std::exp(std::min(x, limit)); }
+    ALWAYS_INLINE Vec grown(Vec x) const { return exp2(smaller(splat(limit), x) * splat(kLog2e)); }
+    ALWAYS_INLINE Vec value(Vec x) const { return x * grown(x); }
     ALWAYS_INLINE Weighed weigh(Vec x, Vec floor) const {
-        Vec edge = splat(limit);
-        Vec grown = exp2(smaller(edge, x) * splat(kLog2e));
-        Vec w = exp_minus(x * grown - floor);
-        return {w, w * (x < edge ? grown * (splat(1.0f) + x) : grown)};
+        Vec up = grown(x), w = above(x * up, floor);
+        return {w, w * (x < splat(limit) ? up * (splat(1.0f) + x) : up)};
     }
 };
 
@@ -220,9 +240,9 @@ struct Linear {  // 2x and x
     static constexpr bool bounded = false;
     float slope;
     float factor() const { return slope; }
-    float value(float x) const { return slope * x; }
+    ALWAYS_INLINE Vec value(Vec x) const { return splat(slope) * x; }
     ALWAYS_INLINE Weighed weigh(Vec x, Vec floor) const {
-        Vec w = exp_minus(splat(slope) * x - floor);
+        Vec w = above(value(x), floor);
         return {w, w};
     }
 };
@@ -266,17 +286,6 @@ class Floats {
 };
 
 // ---- the register block --------------------------------------------------------------------
-
-// Hold a vector in a register, where the compiler would load it anew for every use.
-ALWAYS_INLINE void keep(Vec& x) {
-#if defined(__AVX512F__)
-    asm("" : "+v"(x));
-#elif defined(__x86_64__)
-    asm("" : "+x"(x));
-#else
-    (void)x;
-#endif
-}
 
 // acc[r][v] += sum_k a[r * row + k * step] * b[k * width + v * lanes ...]
 template <int R, int V>
@@ -653,10 +662,14 @@ void run(const Problem& ask, const A& h) {
     int started = 1;
 
     const auto reduce_nearest = [&] {
-        for (int64_t i = 0; i < ask.m; ++i) {
-            float least = std::numeric_limits<float>::infinity();
-            for (int t = 0; t < started; ++t) least = std::min(least, workers[t]->nearest[i]);
-            if constexpr (!A::bounded) all.floor[i] = h.value(least);
+        if constexpr (!A::bounded) {
+            for (int64_t v = 0; v < all.mp; v += kLanes) {
+                Vec least = load(&workers[0]->nearest[v]);
+                for (int t = 1; t < started; ++t) {
+                    least = smaller(load(&workers[t]->nearest[v]), least);
+                }
+                store(&all.floor[v], h.value(least));
+            }
         }
     };
     const auto reduce_sums = [&] {

@@ -323,13 +323,21 @@ def predict(
 @app.command()
 @reporting
 def show(
-    run: RunPath,
+    run: Annotated[Path | None, typer.Argument(help="Folder of a run.", metavar="RUN")] = None,
+    engine: Annotated[
+        bool, typer.Option("--engine", help="Tell which engine runs here, and why.")
+    ] = False,
     plot: Annotated[
         Path | None, typer.Option("--plot", help="Draw the training curve to this file.")
     ] = None,
     as_json: Json = False,
 ) -> None:
     """Show a run: its graph, settings, how training went, and its metrics."""
+    if engine:
+        _show_engine(as_json)
+        return
+    if run is None:
+        raise InputError("Name the folder of a run, or ask for --engine.")
     from hale.display import metrics_table, settings_table
     from hale.plots import plot_training
     from hale.run import load_run
@@ -410,6 +418,18 @@ def datasets(
         numbers = (f"{row[key]:,}" for key in ("entities", "relations", "train", "valid", "test"))
         table.add_row(str(row["name"]), *numbers, str(row["where"]), str(row["about"]))
     out.print(table)
+
+
+def _show_engine(as_json: bool) -> None:
+    from hale.device import use_threads
+    from hale.engine import current
+
+    found = current()
+    threads = use_threads(None)
+    if as_json:
+        _print_json({"engine": found.name, "why": found.why, "threads": threads})
+        return
+    out.print(f"engine: {found.name} ({found.why}), {threads} threads")
 
 
 def _load(source: str, **options: Any) -> Graph:

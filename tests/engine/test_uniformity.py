@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
 from hale.activations import Activation, Arctanh, Double, Halin, Hanon, Identity, XExp
-from hale.engine import tiles, uniformity
+from hale.engine import native, tiles, uniformity
 from hale.errors import InputError
 
 ACTIVATIONS = [
@@ -24,6 +25,19 @@ ACTIVATIONS = [
     Identity(),
 ]
 Pairs = tuple[Tensor, Tensor]
+
+# Every implementation that this machine can run.
+ENGINES = ["tiles", *(f"native-{build}" for build in native.builds())]
+
+
+@pytest.fixture(autouse=True, params=ENGINES)
+def engine(request: pytest.FixtureRequest) -> Iterator[str]:
+    """Run every test of this file on every engine."""
+    name, _, build = request.param.partition("-")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("HALE_ENGINE", name)
+        patch.setenv("HALE_BUILD", build)
+        yield request.param
 
 
 def reference(
@@ -99,7 +113,11 @@ def test_against_autograd(h: Activation, m: int, n: int, d: int) -> None:
     compare(*draw(m, n, d, 0.3, seed=m + n), h, None)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(
+    max_examples=100,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
 @given(st.data())
 def test_against_autograd_on_drawn_shapes(data: st.DataObject) -> None:
     h = data.draw(st.sampled_from(ACTIVATIONS))
@@ -141,8 +159,8 @@ def test_the_nearest_left_out_does_not_set_the_floor(h: Activation) -> None:
 
 @pytest.mark.parametrize("h", [Hanon(), Identity()], ids=str)
 def test_blocks_of_queries_change_nothing(h: Activation, monkeypatch: pytest.MonkeyPatch) -> None:
-    queries, entities, scale = draw(7, 300, 4, 0.3, seed=2)
-    without = (torch.tensor([0, 3, 6, 6]), torch.tensor([5, 299, 0, 1]))
+    queries, entities, scale = draw(37, 300, 4, 0.3, seed=2)
+    without = (torch.tensor([0, 3, 36, 20]), torch.tensor([5, 299, 0, 1]))
 
     def both() -> tuple[Tensor, tuple[Tensor, ...]]:
         inputs = [x.clone().requires_grad_() for x in (queries, entities, scale)]
@@ -151,6 +169,7 @@ def test_blocks_of_queries_change_nothing(h: Activation, monkeypatch: pytest.Mon
 
     whole = both()
     monkeypatch.setattr(tiles, "BLOCK_ELEMENTS", 600)  # two queries at a time
+    monkeypatch.setattr(native, "BLOCK_ELEMENTS", 16 * 300)  # sixteen, a vector's width
     monkeypatch.setattr(tiles, "TILE_ELEMENTS", 512)  # two tiles of entities
     torch.testing.assert_close(both(), whole)
 
@@ -210,3 +229,38 @@ def test_wrong_pairs(rows: list[int], columns: list[int], message: str) -> None:
     queries, entities, scale = draw(3, 2, 4, 0.3, seed=0)
     with pytest.raises(InputError, match=message):
         uniformity(queries, entities, scale, Hanon(), (torch.tensor(rows), torch.tensor(columns)))
+
+
+def test_nan_among_the_inputs_reaches_the_value() -> None:
+    """Training stops at a value that is not finite: no engine may hide it."""
+    for place in range(3):
+        inputs = draw(3, 300, 4, 0.3, seed=0)
+        inputs[place].view(-1)[-1] = torch.nan
+        assert torch.isnan(uniformity(*inputs, Hanon()))
+
+
+def test_the_same_bits_again() -> None:
+    inputs = [x.requires_grad_() for x in draw(20, 5000, 8, 0.3, seed=0)]
+    first, second = (torch.autograd.grad(uniformity(*inputs, Hanon()), inputs) for _ in range(2))
+    assert all(torch.equal(one, two) for one, two in zip(first, second, strict=True))
+
+
+def test_the_factor_of_the_backward_pass_counts() -> None:
+    inputs = [x.requires_grad_() for x in draw(3, 300, 4, 0.3, seed=0)]
+    once = torch.autograd.grad(uniformity(*inputs, Hanon()), inputs)
+    thrice = torch.autograd.grad(3 * uniformity(*inputs, Hanon()), inputs)
+    for one, three in zip(once, thrice, strict=True):
+        torch.testing.assert_close(3 * one, three)
+
+
+def test_threads_share_out_the_entities() -> None:
+    """More threads than tiles, and a range that ends within a tile."""
+    inputs = [x.requires_grad_() for x in draw(5, 700, 8, 0.3, seed=3)]
+    before = torch.get_num_threads()
+    results = []
+    for threads in (1, 2, 3, 16):
+        torch.set_num_threads(threads)
+        results.append(torch.autograd.grad(uniformity(*inputs, Hanon()), inputs))
+    torch.set_num_threads(before)
+    for other in results[1:]:
+        torch.testing.assert_close(other, results[0])

@@ -8,7 +8,8 @@ import torch
 from torch import Tensor
 
 from hale.activations import Activation
-from hale.engine.tiles import Pairs, sweep
+from hale.engine.choice import choose
+from hale.engine.tiles import Pairs
 from hale.errors import InputError
 
 
@@ -56,6 +57,7 @@ class _Uniformity(torch.autograd.Function):
         activation: Activation,
         without: Pairs | None,
     ) -> Tensor:
+        sweep = choose(queries, entities, scale, activation)
         swept = sweep(
             queries,
             entities,
@@ -70,8 +72,11 @@ class _Uniformity(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
-        needed = zip(ctx.saved_tensors, ctx.needs_input_grad, strict=False)
-        return (*(saved * grad if need else None for saved, need in needed), None, None)
+        # In a training step the factor is one: no pass over N * d numbers to multiply by it.
+        one = grad.is_cpu and grad.item() == 1.0
+        found = (saved if one else saved * grad for saved in ctx.saved_tensors)
+        needed = zip(found, ctx.needs_input_grad, strict=False)
+        return (*(gradient if need else None for gradient, need in needed), None, None)
 
 
 def _shape(tensor: Tensor, name: str, dims: int) -> tuple[int, ...]:

@@ -1,0 +1,79 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import torch
+
+from hale.activations import Hanon
+from hale.engine import choice, current, native, tiles, uniformity
+from hale.errors import HaleWarning, InputError
+
+
+@pytest.fixture
+def nowhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A machine on which the kernel was never built."""
+    monkeypatch.setenv("HALE_NATIVE", str(tmp_path))
+    monkeypatch.delenv("HALE_BUILD", raising=False)
+    monkeypatch.delenv("HALE_ENGINE", raising=False)
+    caches = (native.builds, native.library, choice._explain)
+    for cached in caches:
+        cached.cache_clear()
+    yield
+    for cached in caches:
+        cached.cache_clear()
+
+
+def inputs(**kind: torch.dtype) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    return torch.zeros(2, 3, **kind), torch.ones(5, 3, **kind), torch.ones(2, **kind)
+
+
+def test_the_native_kernel_runs_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fails where the package was built without it: CI must not test the fallback only."""
+    monkeypatch.delenv("HALE_ENGINE", raising=False)
+    monkeypatch.delenv("HALE_BUILD", raising=False)
+    assert current().name == "native"
+    assert choice.choose(*inputs(), Hanon()) is native.sweep
+
+
+def test_other_types_run_on_tiles() -> None:
+    assert choice.choose(*inputs(dtype=torch.float64), Hanon()) is tiles.sweep
+
+    class Own(Hanon):
+        """An activation that the kernel does not know."""
+
+    assert choice.choose(*inputs(), Own()) is tiles.sweep
+
+
+def test_a_missing_kernel_is_explained_once(nowhere: None) -> None:
+    with pytest.warns(HaleWarning, match="runs on torch tiles: .* was not built") as caught:
+        values = [uniformity(*inputs(), Hanon()).item() for _ in range(3)]
+    assert len(caught) == 1
+    assert len(set(values)) == 1
+    assert current().name == "tiles"
+
+
+def test_asking_for_a_missing_kernel_is_an_error(
+    nowhere: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HALE_ENGINE", "native")
+    with pytest.raises(InputError, match="asks for the native kernel, but"):
+        uniformity(*inputs(), Hanon())
+
+
+def test_a_damaged_library_is_explained(nowhere: None, tmp_path: Path) -> None:
+    (tmp_path / "libhale_baseline.so").write_bytes(b"not a library")
+    assert "cannot be loaded" in current().why
+
+
+def test_names(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HALE_ENGINE", "tiles")
+    assert current().name == "tiles"
+    assert choice.choose(*inputs(), Hanon()) is tiles.sweep
+    monkeypatch.setenv("HALE_ENGINE", "warp")
+    with pytest.raises(InputError, match="HALE_ENGINE is one of"):
+        current()
+    monkeypatch.setenv("HALE_ENGINE", "auto")
+    monkeypatch.setenv("HALE_BUILD", "avx9000")
+    assert "does not run here" in current().why
