@@ -27,7 +27,7 @@ class Fixed(Model):
         super().__init__(GraphSize(scores.shape[1], 1), 2)
         self.scores = scores
 
-    def query(self, head: Tensor, relation: Tensor) -> Tensor:
+    def transform(self, vectors: Tensor, relation: Tensor) -> Tensor:
         raise AssertionError("not needed")
 
     def score_all(self, head: Tensor, relation: Tensor) -> Tensor:

@@ -11,7 +11,7 @@ from hale import geometry
 
 def test_rotate_by_a_right_angle_and_by_a_free_length() -> None:
     turn = torch.tensor([0.0, 5.0, 3.0, 0.0])  # 90 degrees, 0 degrees; lengths do not matter
-    turned = geometry.rotate(turn, torch.tensor([1.0, 2.0, 3.0, 4.0]))
+    turned = geometry.rotate(geometry.unit_pairs(turn), torch.tensor([1.0, 2.0, 3.0, 4.0]))
     torch.testing.assert_close(turned, torch.tensor([-2.0, 1.0, 3.0, 4.0]))
 
 
@@ -19,7 +19,8 @@ def test_rotate_by_a_right_angle_and_by_a_free_length() -> None:
 def test_rotate_against_complex_numbers(angle: float, length: float, x: float, y: float) -> None:
     radius = abs(length) + 0.1
     turn = torch.tensor([radius * math.cos(angle), radius * math.sin(angle)], dtype=torch.float64)
-    turned = geometry.rotate(turn, torch.tensor([x, y], dtype=torch.float64))
+    unit = geometry.unit_pairs(turn)
+    turned = geometry.rotate(unit, torch.tensor([x, y], dtype=torch.float64))
     expected = complex(math.cos(angle), math.sin(angle)) * complex(x, y)
     assert math.isclose(turned[0].item(), expected.real, abs_tol=1e-9)
     assert math.isclose(turned[1].item(), expected.imag, abs_tol=1e-9)
@@ -27,7 +28,7 @@ def test_rotate_against_complex_numbers(angle: float, length: float, x: float, y
 
 def test_rotate_by_the_zero_vector_is_finite() -> None:
     turn = torch.zeros(2, requires_grad=True)
-    geometry.rotate(turn, torch.ones(2)).sum().backward()  # type: ignore[no-untyped-call]
+    geometry.rotate(geometry.unit_pairs(turn), torch.ones(2)).sum().backward()  # type: ignore[no-untyped-call]
     assert turn.grad is not None
     assert torch.isfinite(turn.grad).all()
 

@@ -6,20 +6,32 @@ import torch
 from torch import Tensor
 
 
-def rotate(angles: Tensor, vectors: Tensor) -> Tensor:
+def unit_pairs(pairs: Tensor) -> Tensor:
+    """Scale pairs of coordinates to length one: (..., d) -> (..., d), d even.
+
+    A pair (a, b) stands for the angle of a + ib, so its length is free.
+    """
+    split = pairs.reshape(*pairs.shape[:-1], -1, 2)
+    length = torch.linalg.vector_norm(split, dim=-1, keepdim=True)
+    scaled: Tensor = split / length.clamp_min(1e-12)
+    return scaled.flatten(-2)
+
+
+def rotate(turn: Tensor, vectors: Tensor) -> Tensor:
     """Rotate pairs of coordinates: (..., d), (..., d) -> (..., d), d even.
 
-    Coordinates 2i and 2i + 1 of ``angles`` are a vector (a, b) that stands for
-    the angle of a + ib; it is scaled to length one here, so its length is free:
+    With (a, b) a pair of ``turn``, of length one (see ``unit_pairs``):
 
-        (x, y) -> (a x - b y, b x + a y) / sqrt(a^2 + b^2)
+        (x, y) -> (a x - b y, b x + a y)
+
+    which is one multiplication of complex numbers.
     """
-    turn = angles.reshape(*angles.shape[:-1], -1, 2)
-    a, b = turn.unbind(-1)
-    length = turn.norm(dim=-1).clamp_min(1e-12)
-    a, b = a / length, b / length
-    x, y = vectors.reshape(*vectors.shape[:-1], -1, 2).unbind(-1)
-    return torch.stack((a * x - b * y, b * x + a * y), dim=-1).flatten(-2)
+    turned = _complex(turn) * _complex(vectors)
+    return torch.view_as_real(turned).flatten(-2)
+
+
+def _complex(pairs: Tensor) -> Tensor:
+    return torch.view_as_complex(pairs.reshape(*pairs.shape[:-1], -1, 2))
 
 
 def flexible_add(x: Tensor, y: Tensor, alpha: Tensor) -> Tensor:
@@ -31,7 +43,7 @@ def flexible_add(x: Tensor, y: Tensor, alpha: Tensor) -> Tensor:
     and a pair that crosses it would flip sign and throw the run.
     """
     inner = (x * y).sum(dim=-1, keepdim=True)
-    return alpha * (x + y) / (1 + inner).clamp_min(0.1)
+    return (x + y) * (alpha / (1 + inner).clamp_min(0.1))
 
 
 def squared_distance(x: Tensor, y: Tensor) -> Tensor:

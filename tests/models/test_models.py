@@ -11,12 +11,13 @@ from torch import Tensor
 from hale.errors import SettingsError, UnknownNameError
 from hale.graph import GraphSize
 from hale.models import MODELS, Model, make_model
+from hale.models.tables import Table, with_rows
 
 SIZE = GraphSize(num_entities=7, num_relations=2)
 DIM = 4
 
 
-def row(table: torch.nn.Embedding, index: int) -> list[float]:
+def row(table: Table, index: int) -> list[float]:
     return [float(value) for value in table.weight.detach()[index]]
 
 
@@ -160,3 +161,17 @@ def test_unknown_model() -> None:
 @pytest.mark.parametrize("name", MODELS)
 def test_the_docstring_cites_the_paper(name: str) -> None:
     assert "section 3.3" in (MODELS[name].__doc__ or "")
+
+
+def test_with_rows_has_the_gradient_of_two_lookups() -> None:
+    """Against the obvious way: the table used twice, once by rows and once whole."""
+    torch.manual_seed(0)
+    weights, ids = torch.randn(6, 3), torch.tensor([4, 0, 4, 2])
+    by_rows, by_table = torch.randn(4, 3), torch.randn(6, 3)
+    plain = weights.clone().requires_grad_()
+    ((plain[ids] * by_rows).sum() + (plain * by_table).sum()).backward()
+    table = weights.clone().requires_grad_()
+    whole, rows = with_rows(table, ids)
+    ((rows * by_rows).sum() + (whole * by_table).sum()).backward()
+    assert plain.grad is not None
+    torch.testing.assert_close(table.grad, plain.grad)

@@ -66,15 +66,16 @@ class _Uniformity(torch.autograd.Function):
             without,
             gradients=any(ctx.needs_input_grad[:3]),
         )
-        if swept.gradients is not None:
-            ctx.save_for_backward(*swept.gradients)
+        ctx.gradients = swept.gradients
         return swept.value
 
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
         # In a training step the factor is one: no pass over N * d numbers to multiply by it.
         one = grad.is_cpu and grad.item() == 1.0
-        found = (saved if one else saved * grad for saved in ctx.saved_tensors)
+        # Handed on, not kept: autograd then adds other gradients to them in place.
+        gradients, ctx.gradients = ctx.gradients, None
+        found = (part if one else part * grad for part in gradients)
         needed = zip(found, ctx.needs_input_grad, strict=False)
         return (*(gradient if need else None for gradient, need in needed), None, None)
 

@@ -13,6 +13,7 @@ from torch.nn import functional
 from hale import geometry
 from hale.errors import SettingsError
 from hale.graph import GraphSize
+from hale.models.tables import Table, relation_table
 
 # softplus(ONE) = 1: every relation's scale starts at one.
 ONE = math.log(math.e - 1)
@@ -35,14 +36,18 @@ class Model(nn.Module, ABC):
         super().__init__()
         self.size = size
         self.dim = dim
-        self.entity = table(size.num_entities, dim)
+        self.entity = Table(size.num_entities, dim)
         nn.init.normal_(self.entity.weight, std=init_scale)
-        self.free_scale = table(2 * size.num_relations, 1)
+        self.free_scale = relation_table(size, 1)
         nn.init.constant_(self.free_scale.weight, ONE)
 
     @abstractmethod
+    def transform(self, vectors: Tensor, relation: Tensor) -> Tensor:
+        """The paper's transform function: head vectors (B, d) and relations (B,) -> (B, d)."""
+
     def query(self, head: Tensor, relation: Tensor) -> Tensor:
         """The query vectors: (B,), (B,) -> (B, d)."""
+        return self.transform(self.entity(head), relation)
 
     def entities(self) -> Tensor:
         """All entity vectors (N, d)."""
@@ -64,16 +69,6 @@ class Model(nn.Module, ABC):
         """Scores of all entities as answers: (B,), (B,) -> (B, N)."""
         queries = geometry.lift_queries(self.query(head, relation))
         return torch.mm(-queries, geometry.lift_candidates(self.entities()).T)
-
-
-def table(rows: int, dim: int) -> nn.Embedding:
-    """A trainable table (rows, dim), not yet filled."""
-    return nn.Embedding(rows, dim, _weight=torch.empty(rows, dim))
-
-
-def relation_table(size: GraphSize, dim: int) -> nn.Embedding:
-    """A table with a row per relation and per reciprocal (2R, dim), not yet filled."""
-    return table(2 * size.num_relations, dim)
 
 
 def even(dim: int, *, of: str) -> int:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from torch import Tensor, nn
 
 from hale.graph import GraphSize
-from hale.models.base import Model, relation_table
+from hale.models.base import Model
+from hale.models.tables import relation_table
 
 
 class DistMult(Model):
@@ -25,7 +26,7 @@ class DistMult(Model):
         # Around one, so that a query starts at its head and not at the origin.
         nn.init.normal_(self.stretch.weight, mean=1.0, std=init_scale)
 
-    def query(self, head: Tensor, relation: Tensor) -> Tensor:
-        """(B,), (B,) -> (B, d)."""
-        stretched: Tensor = self.entity(head) * self.stretch(relation)
+    def transform(self, vectors: Tensor, relation: Tensor) -> Tensor:
+        """(B, d), (B,) -> (B, d)."""
+        stretched: Tensor = vectors * self.stretch(relation)
         return stretched

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from torch import Tensor, nn
+from torch import Tensor
 
 from hale import geometry
 from hale.graph import GraphSize
-from hale.models.base import Model, even, relation_table
+from hale.models.base import Model, even
+from hale.models.tables import Turns
 
 
 class RotatE(Model):
@@ -21,9 +22,8 @@ class RotatE(Model):
 
     def __init__(self, size: GraphSize, dim: int, *, init_scale: float = 0.1) -> None:
         super().__init__(size, even(dim, of="RotatE"), init_scale=init_scale)
-        self.turn = relation_table(size, dim)
-        nn.init.normal_(self.turn.weight)
+        self.turn = Turns(size, dim)
 
-    def query(self, head: Tensor, relation: Tensor) -> Tensor:
-        """(B,), (B,) -> (B, d)."""
-        return geometry.rotate(self.turn(relation), self.entity(head))
+    def transform(self, vectors: Tensor, relation: Tensor) -> Tensor:
+        """(B, d), (B,) -> (B, d)."""
+        return geometry.rotate(self.turn(relation), vectors)

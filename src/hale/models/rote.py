@@ -6,7 +6,8 @@ from torch import Tensor, nn
 
 from hale import geometry
 from hale.graph import GraphSize
-from hale.models.base import Model, even, relation_table
+from hale.models.base import Model, even
+from hale.models.tables import Turns, relation_table
 
 
 class RotE(Model):
@@ -21,12 +22,11 @@ class RotE(Model):
 
     def __init__(self, size: GraphSize, dim: int, *, init_scale: float = 0.1) -> None:
         super().__init__(size, even(dim, of="RotE"), init_scale=init_scale)
-        self.turn = relation_table(size, dim)
+        self.turn = Turns(size, dim)
         self.shift = relation_table(size, dim)
-        nn.init.normal_(self.turn.weight)
         nn.init.normal_(self.shift.weight, std=init_scale)
 
-    def query(self, head: Tensor, relation: Tensor) -> Tensor:
-        """(B,), (B,) -> (B, d)."""
+    def transform(self, vectors: Tensor, relation: Tensor) -> Tensor:
+        """(B, d), (B,) -> (B, d)."""
         shift: Tensor = self.shift(relation)
-        return geometry.rotate(self.turn(relation), self.entity(head)) + shift
+        return geometry.rotate(self.turn(relation), vectors) + shift

@@ -6,7 +6,8 @@ from torch import Tensor, nn
 
 from hale import geometry
 from hale.graph import GraphSize
-from hale.models.base import Model, even, relation_table
+from hale.models.base import Model, even
+from hale.models.tables import Turns, relation_table
 
 
 class RotL(Model):
@@ -23,14 +24,13 @@ class RotL(Model):
 
     def __init__(self, size: GraphSize, dim: int, *, init_scale: float = 0.1) -> None:
         super().__init__(size, even(dim, of="RotL"), init_scale=init_scale)
-        self.turn = relation_table(size, dim)
+        self.turn = Turns(size, dim)
         self.shift = relation_table(size, dim)
         self.alpha = relation_table(size, 1)
-        nn.init.normal_(self.turn.weight)
         nn.init.normal_(self.shift.weight, std=init_scale)
         nn.init.ones_(self.alpha.weight)
 
-    def query(self, head: Tensor, relation: Tensor) -> Tensor:
-        """(B,), (B,) -> (B, d)."""
-        turned = geometry.rotate(self.turn(relation), self.entity(head))
+    def transform(self, vectors: Tensor, relation: Tensor) -> Tensor:
+        """(B, d), (B,) -> (B, d)."""
+        turned = geometry.rotate(self.turn(relation), vectors)
         return geometry.flexible_add(turned, self.shift(relation), self.alpha(relation))

@@ -5,7 +5,8 @@ from __future__ import annotations
 from torch import Tensor, nn
 
 from hale.graph import GraphSize
-from hale.models.base import Model, relation_table
+from hale.models.base import Model
+from hale.models.tables import relation_table
 
 
 class TransE(Model):
@@ -24,7 +25,7 @@ class TransE(Model):
         self.shift = relation_table(size, dim)
         nn.init.normal_(self.shift.weight, std=init_scale)
 
-    def query(self, head: Tensor, relation: Tensor) -> Tensor:
-        """(B,), (B,) -> (B, d)."""
-        shifted: Tensor = self.entity(head) + self.shift(relation)
+    def transform(self, vectors: Tensor, relation: Tensor) -> Tensor:
+        """(B, d), (B,) -> (B, d)."""
+        shifted: Tensor = vectors + self.shift(relation)
         return shifted

@@ -12,6 +12,7 @@ from hale.engine import uniformity
 from hale.errors import InputError
 from hale.graph import KnownAnswers
 from hale.models import Model
+from hale.models.tables import with_rows
 from hale.objectives.base import Loss, Objective
 
 
@@ -62,10 +63,12 @@ class HaLE(Objective):
         if self.leave_out_known and known is None:
             raise InputError("leave_out_known needs the known answers of the training triples.")
         head, relation, tail = triples.unbind(dim=1)
-        queries = model.query(head, relation)  # (B, d)
+        entities, rows = with_rows(model.entities(), torch.cat((head, tail)))
+        heads, tails = rows.chunk(2)
+        queries = model.transform(heads, relation)  # (B, d)
         scale = self._scale(model, relation, queries)  # (B,)
 
-        distance = geometry.squared_distance(queries, model.entity(tail))
+        distance = geometry.squared_distance(queries, tails)
         activated = self.activation(scale * distance)
         alignment = (activated.square() if self.square else activated).mean()
 
@@ -73,9 +76,9 @@ class HaLE(Objective):
         drawn = torch.randperm(len(triples), generator=generator)[:count]
         drawn = drawn.to(triples.device)
         spread = uniformity(
-            queries[drawn],
-            model.entities(),
-            scale[drawn],
+            queries.index_select(0, drawn),
+            entities,
+            scale.index_select(0, drawn),
             self.activation,
             self._known_pairs(known, triples[drawn], model.size.num_entities),
         )

@@ -1,0 +1,67 @@
+"""Tables of vectors, and cheap ways to look up their rows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from hale import geometry
+from hale.graph import GraphSize
+
+
+class Table(nn.Module):
+    """Trainable rows (count, dim); ``table(ids)`` looks some of them up."""
+
+    def __init__(self, count: int, dim: int) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.empty(count, dim))
+
+    def forward(self, ids: Tensor) -> Tensor:
+        """(B,) -> (B, d).
+
+        By index_select: its backward pass took 0.06 ms where that of an embedding layer took
+        0.5 ms (4096 ids into 22 rows, d = 32, two cores).
+        """
+        return self.weight.index_select(0, ids)
+
+
+class Turns(Table):
+    """A rotation for each relation: d/2 angles, kept as pairs of free length."""
+
+    def __init__(self, size: GraphSize, dim: int) -> None:
+        super().__init__(2 * size.num_relations, dim)
+        nn.init.normal_(self.weight)
+
+    def forward(self, ids: Tensor) -> Tensor:
+        """Unit pairs: (B,) -> (B, d). Scaled in the table, 2R rows instead of B."""
+        return geometry.unit_pairs(self.weight).index_select(0, ids)
+
+
+def relation_table(size: GraphSize, dim: int) -> Table:
+    """A table with a row per relation and per reciprocal (2R, dim), not yet filled."""
+    return Table(2 * size.num_relations, dim)
+
+
+def with_rows(table: Tensor, ids: Tensor) -> tuple[Tensor, Tensor]:
+    """The table itself (N, d) and some of its rows (B, d), as one step for autograd.
+
+    Its backward pass adds the rows' gradient to the table's in place, where two steps would
+    fill a second table with zeros and add it. So the first result is for one use, by a
+    function that hands over its gradient and keeps no hold of it: the uniformity term.
+    """
+    whole, rows = _WithRows.apply(table, ids)  # type: ignore[no-untyped-call]
+    return whole, rows
+
+
+class _WithRows(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, table: Tensor, ids: Tensor) -> tuple[Tensor, Tensor]:
+        ctx.save_for_backward(ids)
+        return table.view_as(table), table.index_select(0, ids)
+
+    @staticmethod
+    def backward(ctx: Any, by_table: Tensor, by_rows: Tensor) -> tuple[Tensor, None]:
+        (ids,) = ctx.saved_tensors
+        return by_table.index_add_(0, ids, by_rows), None
