@@ -177,9 +177,9 @@ struct Hanon {
     float factor() const { return scaled; }
     ALWAYS_INLINE Weighed weigh(Vec x, Vec) const {
         Vec y = larger(splat(-125.0f), splat(middle) - x * splat(steepness));
-        Vec share = reciprocal(exp2(y) + splat(1.0f));
+        Vec u = exp2(y), share = reciprocal(u + splat(1.0f)), rest = u * share;  // 1 - share
         Vec w = exp2(share * splat(depth));
-        return {w, w * (share - share * share)};
+        return {w, w * (share * rest)};
     }
 };
 
@@ -197,14 +197,17 @@ struct SteepHanon {
     SteepHanon(float b, float g)
         : steepness(b * kLog2e), middle((b * 0.5f + std::log(g)) * kLog2e), beta(b), gamma(g) {}
     float factor() const { return beta; }
-    ALWAYS_INLINE Vec share(Vec x) const {
+    ALWAYS_INLINE Vec odds(Vec x) const {
         Vec y = larger(splat(-125.0f), splat(middle) - x * splat(steepness));
-        return reciprocal(exp2(smaller(splat(125.0f), y)) + splat(1.0f));
+        return exp2(smaller(splat(125.0f), y));
     }
-    ALWAYS_INLINE Vec value(Vec x) const { return share(x) * splat(gamma); }
+    ALWAYS_INLINE Vec value(Vec x) const {
+        return reciprocal(odds(x) + splat(1.0f)) * splat(gamma);
+    }
     ALWAYS_INLINE Weighed weigh(Vec x, Vec floor) const {
-        Vec part = share(x), a = part * splat(gamma), w = above(a, floor);
-        return {w, w * (a - a * part)};
+        Vec u = odds(x), share = reciprocal(u + splat(1.0f)), a = share * splat(gamma);
+        Vec w = above(a, floor);
+        return {w, w * (a * (u * share))};
     }
 };
 

@@ -1,9 +1,16 @@
 from __future__ import annotations
 
+import os
+
 import numpy as np
 import pytest
+from hypothesis import settings
 
 from hale.graph import Graph, Vocabulary
+
+# On CI the same examples every time; elsewhere new ones, so that the search goes on.
+settings.register_profile("ci", derandomize=True)
+settings.load_profile("ci" if os.environ.get("CI") else "default")
 
 
 def ring(num_entities: int, *, held_out: int = 4) -> Graph:

@@ -78,10 +78,14 @@ class Hanon(Activation):
         return self.gamma
 
     def value_and_slope(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        """h, and h' = beta h (1 - h / gamma)."""
-        share = (self.beta * x).sub_(self.beta / 2 + math.log(self.gamma)).sigmoid_()
-        value = self.gamma * share
-        return value, torch.addcmul(value, value, share, value=-1).mul_(self.beta)
+        """h, and h' = beta h (1 - h / gamma).
+
+        The last factor is the sigmoid on the other side: at saturation the difference would
+        have no digits left.
+        """
+        place = (self.beta * x).sub_(self.beta / 2 + math.log(self.gamma))
+        value = torch.sigmoid(place).mul_(self.gamma)
+        return value, place.neg_().sigmoid_().mul_(value).mul_(self.beta)
 
 
 @dataclass(frozen=True)
