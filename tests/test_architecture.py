@@ -39,6 +39,7 @@ ROOMS = [
     "predictor",
     "plots",
     "display",
+    "bench",
     "cli",
     "__main__",
 ]

@@ -1,0 +1,253 @@
+"""Quality over training time: hale against what a user would pick instead, PyKEEN.
+
+The same graph, cores, dimension and clock for all; validation is not on the clock. All are
+ranked by hale's evaluator on the same sample of validation triples, in both directions.
+Each rival runs in a process of its own.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from hale.datasets import load
+from hale.device import use_threads
+from hale.errors import HaleError, MissingExtraError
+from hale.evaluator import Metrics, filtered_ranks
+from hale.run import Record
+from hale.settings import make_settings
+from hale.stopping import Clock
+from hale.trainer import Trainer
+
+MARKS = (15, 30, 60, 120)
+
+# What each rival trains: PyKEEN's settings were the best of a few tried by hand on WN18RR.
+PYKEEN: dict[str, dict[str, Any]] = {
+    "pykeen-mure-adversarial": {"model": "MuRE", "loop": "slcwa", "batch": 1024, "rate": 0.005},
+    "pykeen-rotate-adversarial": {"model": "RotatE", "loop": "slcwa", "batch": 1024, "rate": 0.01},
+    "pykeen-mure-1vsall": {"model": "MuRE", "loop": "lcwa", "batch": 512, "rate": 0.005},
+}
+NUM_NEGATIVES = 64
+RIVALS = ("hale", *PYKEEN)
+
+Curve = list[dict[str, float]]
+
+
+def race_rows(
+    source: str,
+    *,
+    seconds: float = 120,
+    dim: int = 32,
+    threads: int | None = None,
+    sample: int = 1000,
+    target: float = 0.38,
+    metric: str = "mrr",
+    rivals: Sequence[str] = RIVALS,
+) -> list[dict[str, Any]]:
+    """One row per rival: its curve, its time to the target, its quality at the marks."""
+    rows = []
+    for rival in rivals:
+        curve = _in_process(rival, source, seconds, dim, threads, sample)
+        rows.append(
+            {
+                "rival": rival,
+                "metric": metric,
+                "target": target,
+                "seconds_to_target": reached(curve, metric, target),
+                **{f"{metric}@{mark}s": quality_at(curve, metric, mark) for mark in MARKS},
+                "curve": curve,
+            }
+        )
+    return rows
+
+
+def reached(curve: Curve, metric: str, target: float) -> float | None:
+    """The training time of the first validation at or above the target."""
+    return next((point["seconds"] for point in curve if point[metric] >= target), None)
+
+
+def quality_at(curve: Curve, metric: str, seconds: float) -> float | None:
+    """The last validation at or before a time (a tenth of it later counts as well)."""
+    seen = [point[metric] for point in curve if point["seconds"] <= 1.1 * seconds]
+    return seen[-1] if seen and curve[-1]["seconds"] >= 0.9 * seconds else None
+
+
+def _in_process(
+    rival: str, source: str, seconds: float, dim: int, threads: int | None, sample: int
+) -> Curve:
+    arguments = (rival, source, seconds, dim, threads, sample)
+    code = f"from hale.bench.race import run; run(*{arguments!r})"
+    done = subprocess.run(  # noqa: S603
+        [sys.executable, "-W", "ignore", "-c", code], capture_output=True, text=True, check=False
+    )
+    lines = [line for line in done.stdout.splitlines() if line.startswith("CURVE ")]
+    if done.returncode or not lines:
+        raise HaleError(f"{rival} failed:\n{done.stderr[-2000:]}")
+    curve: Curve = json.loads(lines[-1].removeprefix("CURVE "))
+    return curve
+
+
+def run(
+    rival: str, source: str, seconds: float, dim: int, threads: int | None, sample: int
+) -> None:
+    """Train one rival and print its curve; what the processes of a race do."""
+    use_threads(threads)
+    graph = load(source)
+    # A trainer of hale's gives all rivals the same validation sample.
+    settings = make_settings(
+        budget=seconds,
+        dim=dim,
+        validation_sample=sample,
+        validate_every=f"{max(seconds / 40, 1):g}s",
+    )
+    trainer = Trainer(graph, settings)
+    if rival == "hale":
+        watch = _Watch()
+        trainer.observer = watch
+        trainer.fit()
+        curve = watch.curve
+    else:
+        curve = _train_pykeen(trainer, PYKEEN[rival], seconds, dim)
+    print("CURVE " + json.dumps(curve))
+
+
+class _Watch:
+    def __init__(self) -> None:
+        self.curve: Curve = []
+
+    def stepped(self, clock: Clock, progress: float, losses: dict[str, float]) -> None:
+        """Nothing to do."""
+
+    def validated(self, record: Record, *, kept: bool) -> None:  # noqa: ARG002
+        """Keep the point."""
+        self.curve.append({"seconds": record.seconds, **dict(record.metrics)})
+
+
+def _train_pykeen(trainer: Trainer, setup: dict[str, Any], seconds: float, dim: int) -> Curve:
+    try:
+        from pykeen import losses, models, training
+        from pykeen.triples import CoreTriplesFactory
+    except ImportError:
+        raise MissingExtraError("A race against PyKEEN", "bench") from None
+
+    graph = trainer.graph
+    factory = CoreTriplesFactory(
+        torch.tensor(graph.train), len(graph.entities), len(graph.relations)
+    )
+    adversarial = setup["loop"] == "slcwa"
+    loss = losses.NSSALoss(margin=9.0, adversarial_temperature=1.0)
+    model = models.model_resolver.make(
+        setup["model"],
+        triples_factory=factory,
+        embedding_dim=dim if setup["model"] != "RotatE" else dim // 2,  # complex numbers
+        loss=loss if adversarial else losses.CrossEntropyLoss(),
+        random_seed=0,
+    )
+    optimizer = torch.optim.Adam(model.parameters(), lr=setup["rate"])
+    if adversarial:
+        loop: Any = training.SLCWATrainingLoop(
+            model=model,
+            triples_factory=factory,
+            optimizer=optimizer,
+            negative_sampler_kwargs={"num_negs_per_pos": NUM_NEGATIVES},
+        )
+    else:
+        loop = training.LCWATrainingLoop(model=model, triples_factory=factory, optimizer=optimizer)
+    follower = _follower(trainer, model, seconds)
+    with contextlib.suppress(_TimeIsUpError):
+        loop.train(
+            triples_factory=factory,
+            num_epochs=100_000,
+            batch_size=setup["batch"],
+            callbacks=follower,
+            use_tqdm=False,
+        )
+    curve: Curve = follower.curve
+    return curve
+
+
+class _TimeIsUpError(Exception):
+    """Ends a training loop that knows only epochs."""
+
+
+def _follower(trainer: Trainer, model: Any, seconds: float) -> Any:
+    """A callback that keeps the clock and validates; its own time is not on the clock."""
+    from pykeen.training.callbacks import TrainingCallback
+
+    num_relations = len(trainer.graph.relations)
+
+    class Foreign(torch.nn.Module):
+        """PyKEEN's model as hale's evaluator sees one: scores of all answers to a query."""
+
+        size = trainer.graph.size
+
+        def entities(self) -> torch.Tensor:
+            return next(model.parameters())  # type: ignore[no-any-return]
+
+        def score_all(self, head: torch.Tensor, relation: torch.Tensor) -> torch.Tensor:
+            forward = relation < num_relations
+            scores = torch.empty(len(head), trainer.graph.size.num_entities)
+            if forward.any():
+                pairs = torch.stack((head, relation), dim=1)[forward]
+                scores[forward] = model.score_t(pairs)
+            if (~forward).any():
+                pairs = torch.stack((relation - num_relations, head), dim=1)[~forward]
+                scores[~forward] = model.score_h(pairs)
+            return scores
+
+    class Follower(TrainingCallback):
+        def __init__(self) -> None:
+            super().__init__()  # type: ignore[no-untyped-call]
+            self.curve: Curve = []
+            self.began = time.perf_counter()
+            self.seconds = 0.0
+            self.next = 0.0
+
+        def post_epoch(self, *_args: object, **_kwargs: object) -> None:
+            self.seconds += time.perf_counter() - self.began
+            if self.seconds >= self.next or self.seconds >= seconds:
+                model.eval()
+                ranks = filtered_ranks(Foreign(), trainer.sample, trainer.known)  # type: ignore[arg-type]
+                self.curve.append({"seconds": self.seconds, **Metrics.of(ranks).as_dict()})
+                self.next = self.seconds + max(seconds / 40, 1)
+                model.train()
+            if self.seconds >= seconds:
+                raise _TimeIsUpError
+            self.began = time.perf_counter()
+
+    return Follower()
+
+
+def plot_race(rows: Sequence[dict[str, Any]], graph: str, target: Path) -> None:
+    """Quality over training time for all rivals."""
+    try:
+        import matplotlib
+    except ImportError:
+        raise MissingExtraError("Drawing", "plot") from None
+    matplotlib.use("Agg")
+    from matplotlib import pyplot as plt
+
+    metric = rows[0]["metric"]
+    figure, axes = plt.subplots(figsize=(7.5, 4.2), layout="constrained")
+    for row in rows:
+        points = [(point["seconds"], point[metric]) for point in row["curve"]]
+        axes.plot(*zip(*points, strict=True), label=row["rival"])
+    axes.axhline(rows[0]["target"], linestyle=":", color="0.5", label="target")
+    axes.set_xlabel("seconds of training")
+    axes.set_ylabel(f"{metric} on validation triples")
+    axes.set_ylim(bottom=0)
+    axes.set_xlim(left=0)
+    axes.set_title(f"{graph}: quality over time, the same cores, dimension and clock")
+    axes.legend(frameon=False, loc="upper left", bbox_to_anchor=(1.0, 1.0))
+    axes.grid(alpha=0.25)
+    axes.spines[["top", "right"]].set_visible(False)
+    figure.savefig(target, dpi=130)
+    plt.close(figure)

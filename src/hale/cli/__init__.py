@@ -1,0 +1,31 @@
+"""The command line: argument -> settings -> call; nothing is decided here.
+
+Torch is imported inside the commands, so that help and errors come at once.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from hale.cli import bench, inspect, train  # noqa: F401  (they register their commands)
+from hale.cli.common import app, out
+from hale.version import VERSION
+
+__all__ = ["app", "main"]
+
+
+@app.callback(invoke_without_command=True)
+def version(
+    show: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
+) -> None:
+    """Knowledge-graph embeddings in minutes, and the answers they give."""
+    if show:
+        out.print(f"hale {VERSION}")
+        raise typer.Exit
+
+
+def main() -> None:
+    """Entry point of the command."""
+    app()

@@ -1,0 +1,195 @@
+"""hale bench: figures that anyone can measure again."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.table import Table
+
+from hale.cli.common import Json, app, err, load_graph, out, print_json, reporting
+
+bench = typer.Typer(
+    name="bench",
+    help="Measure: the kernel, a step, ranking, growth, and a race against PyKEEN.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+app.add_typer(bench)
+
+Threads = Annotated[int | None, typer.Option("--threads", help="CPU threads.", min=1)]
+Out = Annotated[Path | None, typer.Option("--out", help="Write the JSON object to a file too.")]
+Plot = Annotated[Path | None, typer.Option("--plot", help="Draw the result to this file.")]
+Graph = Annotated[str, typer.Argument(help="A data set's name, a folder or a file.")]
+
+
+@bench.command()
+@reporting
+def kernel(
+    m: Annotated[int, typer.Option("-m", "--queries", help="Sampled queries.", min=1)] = 100,
+    sizes: Annotated[str, typer.Option("--n", help="Numbers of entities.")] = "14541,40943,83379",
+    dims: Annotated[str, typer.Option("--d", help="Dimensions.")] = "32,64,128,256",
+    rounds: Annotated[int, typer.Option("--rounds", help="Turns of each rival.", min=1)] = 15,
+    rivals: Annotated[str, typer.Option("--rivals")] = "autograd,compile,tiles,native",
+    threads: Threads = None,
+    out_file: Out = None,
+    as_json: Json = False,
+) -> None:
+    """The uniformity term, forward and backward, against its rivals."""
+    from hale.bench.kernel import RIVALS, kernel_rows
+    from hale.errors import InputError, UnknownNameError
+
+    _use(threads)
+    names = rivals.split(",")
+    for name in names:
+        if name not in RIVALS:
+            raise UnknownNameError("rival", name, RIVALS)
+    try:
+        shapes = [[int(x) for x in text.split(",")] for text in (sizes, dims)]
+    except ValueError:
+        raise InputError("--n and --d take whole numbers separated by commas.") from None
+    rows = kernel_rows(m=m, sizes=shapes[0], dims=shapes[1], rounds=rounds, rivals=names)
+    _show(rows, out_file, as_json, hide=("peak_gflops",))
+
+
+@bench.command()
+@reporting
+def step(
+    graph: Graph,
+    model: Annotated[str, typer.Option("--model")] = "rotl",
+    dim: Annotated[int, typer.Option("--dim", "-d")] = 32,
+    batch_size: Annotated[int, typer.Option("--batch-size")] = 4096,
+    queries: Annotated[int, typer.Option("--queries")] = 100,
+    threads: Threads = None,
+    out_file: Out = None,
+    as_json: Json = False,
+) -> None:
+    """Where a training step's time goes, part by part."""
+    from hale.bench.step import step_rows
+    from hale.settings import make_settings
+
+    _use(threads)
+    settings = make_settings(
+        model=model, dim=dim, batch_size=batch_size, queries=queries, epochs=1000
+    )
+    _show(step_rows(load_graph(graph), settings), out_file, as_json)
+
+
+@bench.command()
+@reporting
+def evaluate(
+    graph: Graph,
+    model: Annotated[str, typer.Option("--model")] = "rotl",
+    dim: Annotated[int, typer.Option("--dim", "-d")] = 32,
+    threads: Threads = None,
+    out_file: Out = None,
+    as_json: Json = False,
+) -> None:
+    """Ranking a test split: time and peak memory."""
+    from hale.bench.ranking import ranking_rows
+
+    _use(threads)
+    _show(ranking_rows(load_graph(graph), model=model, dim=dim), out_file, as_json)
+
+
+@bench.command()
+@reporting
+def growth(
+    dim: Annotated[int, typer.Option("--dim", "-d")] = 32,
+    queries: Annotated[int, typer.Option("--queries")] = 100,
+    most: Annotated[int, typer.Option("--most", help="Largest number of entities.")] = 1_000_000,
+    plot: Plot = None,
+    out_file: Out = None,
+    as_json: Json = False,
+) -> None:
+    """Time and memory of a step as the number of entities grows (synthetic graphs)."""
+    from hale.bench.growth import SIZES, growth_rows, plot_growth
+
+    sizes = [size for size in SIZES if size <= most]
+    rows = growth_rows(sizes=sizes, dim=dim, queries=queries)
+    if plot:
+        plot_growth(rows, plot)
+    _show(rows, out_file, as_json)
+
+
+@bench.command()
+@reporting
+def race(
+    graph: Graph,
+    seconds: Annotated[float, typer.Option("--seconds", help="Clock of each rival.")] = 120,
+    dim: Annotated[int, typer.Option("--dim", "-d")] = 32,
+    metric: Annotated[str, typer.Option("--metric", help="mrr or hits@10.")] = "mrr",
+    target: Annotated[float, typer.Option("--target", help="Quality to reach.")] = 0.38,
+    rivals: Annotated[str | None, typer.Option("--rivals", help="Some of them.")] = None,
+    threads: Threads = None,
+    plot: Plot = None,
+    out_file: Out = None,
+    as_json: Json = False,
+) -> None:
+    """Quality over training time, hale against PyKEEN (extra 'bench')."""
+    from hale.bench.race import RIVALS, plot_race, race_rows
+    from hale.errors import UnknownNameError
+
+    names = rivals.split(",") if rivals else list(RIVALS)
+    for name in names:
+        if name not in RIVALS:
+            raise UnknownNameError("rival", name, RIVALS)
+    if metric not in ("mrr", "hits@10", "hits@1", "hits@3"):
+        raise UnknownNameError("metric", metric, ["mrr", "hits@1", "hits@3", "hits@10"])
+    rows = race_rows(
+        graph,
+        seconds=seconds,
+        dim=dim,
+        threads=threads,
+        target=target,
+        metric=metric,
+        rivals=names,
+    )
+    if plot:
+        plot_race(rows, graph, plot)
+    _show(rows, out_file, as_json, hide=("curve",))
+
+
+def _use(threads: int | None) -> None:
+    from hale.device import use_threads
+
+    use_threads(threads)
+
+
+def _show(
+    rows: Sequence[dict[str, Any]],
+    out_file: Path | None,
+    as_json: bool,
+    hide: Sequence[str] = (),
+) -> None:
+    """A table of the rows, or one JSON object with them under 'rows'."""
+    from hale.bench.machine import machine
+
+    result = {"machine": machine(), "rows": list(rows)}
+    if out_file:
+        out_file.parent.mkdir(parents=True, exist_ok=True)
+        out_file.write_text(json.dumps(result, indent=1) + "\n")
+    if as_json:
+        print_json(result)
+        return
+    here = result["machine"]
+    err.print(f"{here['cpu']}, {here['threads']} threads, torch {here['torch']}")  # type: ignore[index]
+    columns = [name for name in rows[0] if name not in hide]
+    table = Table(box=None, header_style="bold")
+    for name in columns:
+        numeric = not isinstance(rows[0][name], str)
+        table.add_column(name, justify="right" if numeric else "left")
+    for row in rows:
+        table.add_row(*(_text(row[name]) for name in columns))
+    out.print(table)
+
+
+def _text(value: object) -> str:
+    if value is None:
+        return "-"
+    if isinstance(value, float):
+        return f"{value:,.3g}" if abs(value) < 100 else f"{value:,.0f}"
+    return f"{value:,}" if isinstance(value, int) else str(value)

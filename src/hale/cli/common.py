@@ -1,0 +1,103 @@
+"""What the commands share: the app, the consoles, the way errors are told."""
+
+from __future__ import annotations
+
+import functools
+import json
+import sys
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, ParamSpec, TypeVar
+
+import typer
+from rich.console import Console
+
+from hale.errors import HaleError, HaleWarning
+from hale.settings import DEFAULT_BUDGET_SECONDS, DEFAULT_QUERIES, Settings
+
+if TYPE_CHECKING:
+    from hale.graph import Graph
+
+app = typer.Typer(
+    name="hale",
+    help="Knowledge-graph embeddings in minutes, and the answers they give.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+# Names are data: no markup, no emoji codes.
+out = Console(highlight=False, soft_wrap=True, markup=False, emoji=False)
+err = Console(stderr=True, highlight=False, soft_wrap=True, markup=False, emoji=False)
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+INTERRUPTED = 130
+
+
+def reporting(command: Callable[P, R]) -> Callable[P, R]:
+    """Turn hale's errors into one message and an exit status."""
+
+    @functools.wraps(command)
+    def wrapped(*args: P.args, **kwargs: P.kwargs) -> R:
+        try:
+            return command(*args, **kwargs)
+        except HaleError as error:
+            err.print(f"error: {error}", style="red")
+            raise typer.Exit(error.exit_status) from None
+        except KeyboardInterrupt:
+            err.print("interrupted")
+            raise typer.Exit(INTERRUPTED) from None
+
+    return wrapped
+
+
+def setting(name: str, *flags: str) -> Any:
+    """An option for a setting: its description and default stand with the setting."""
+    field = Settings.model_fields[name]
+    default = DERIVED_DEFAULTS.get(name, field.default)
+    return option(f"{field.description}", default, *flags)
+
+
+def option(text: str, default: object, *flags: str) -> Any:
+    """An option that is None unless given; its default is told in the help."""
+    return typer.Option(*flags, help=f"{text} [default: {default}]", show_default=False)
+
+
+# Defaults that depend on other settings.
+DERIVED_DEFAULTS = {
+    "budget": f"{DEFAULT_BUDGET_SECONDS:.0f}s, without another limit",
+    "epochs": "no limit",
+    "patience": "no limit",
+    "alpha": "by --queries",
+    "queries": DEFAULT_QUERIES,
+    "validate_every": "a tenth of the run; 5 epochs under patience alone",
+    "threads": "as PyTorch chooses",
+}
+
+Json = Annotated[
+    bool, typer.Option("--json", help="Print one JSON object on stdout, progress on stderr.")
+]
+Device = Annotated[str, typer.Option("--device", help="auto, cpu, cuda or mps.")]
+RunPath = Annotated[Path, typer.Argument(help="Folder of a run.", metavar="RUN")]
+
+
+def load_graph(source: str, **options: Any) -> Graph:
+    """Load a graph with download bars; its notes go to stderr."""
+    from hale.datasets import load
+    from hale.display import download_bars
+
+    with warnings.catch_warnings(), download_bars(err) as announce:
+        warnings.simplefilter("ignore", HaleWarning)
+        graph = load(source, announce=announce, **options)
+    err.print(repr(graph))
+    for note in graph.notes:
+        err.print(f"warning: {note}", style="yellow")
+    return graph
+
+
+def print_json(value: dict[str, Any]) -> None:
+    """One object, one line, on stdout."""
+    sys.stdout.write(json.dumps(value, ensure_ascii=False) + "\n")
