@@ -13,7 +13,7 @@ from torch import Tensor
 
 from hale import checkpoint
 from hale.checkpoint import State
-from hale.device import choose_device, use_threads
+from hale.device import choose_device, keep_freed_memory, use_threads
 from hale.errors import EvaluationError, RunError, SettingsError, TrainingError
 from hale.evaluator import Metrics, filtered_ranks
 from hale.graph import Graph, GraphSize, Ids
@@ -100,6 +100,7 @@ class Trainer:
         self.observer = observer
         self.folder: RunFolder | None = None
         self.threads = use_threads(settings.threads)
+        keep_freed_memory()
         self.device = choose_device(settings.device)
 
         self.objective = make_objective(settings)

@@ -11,6 +11,7 @@ from torch import Tensor
 from hale.activations import Hanon
 from hale.bench.machine import Peak
 from hale.bench.timing import in_turns
+from hale.device import keep_freed_memory
 from hale.engine import native, tiles
 
 SIZES = (14_541, 40_943, 83_379)
@@ -27,6 +28,7 @@ def kernel_rows(
     rivals: Sequence[str] = RIVALS,
 ) -> list[dict[str, Any]]:
     """One row per rival and shape; the arithmetic counted is that of the three products."""
+    keep_freed_memory()  # as in training
     rows = []
     for n in sizes:
         for d in dims:
