@@ -1,0 +1,159 @@
+"""Measure the engine and write docs/results/engine.md from what was measured.
+
+    python benchmarks/engine.py                  measure everything (about 15 minutes), then render
+    python benchmarks/engine.py kernel step      measure some again, then render
+    python benchmarks/engine.py --render         render what is there
+
+Each measurement is one `hale bench` command; its rows lie beside the page as JSON.
+WN18RR is found as `hale` finds it (HALE_DATA, the cache, a download).
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+RESULTS = Path(__file__).resolve().parent.parent / "docs" / "results"
+COMMANDS = {
+    "kernel": ["kernel"],
+    "step": ["step", "wn18rr"],
+    "evaluate": ["evaluate", "wn18rr"],
+    "growth": ["growth", "--plot", str(RESULTS / "growth.png")],
+    "race": ["race", "wn18rr", "--seconds", "120", "--plot", str(RESULTS / "race.png")],
+}
+
+
+def measure(name: str) -> None:
+    """Run one benchmark; its rows go to docs/results/NAME.json."""
+    command = [sys.executable, "-m", "hale", "bench", *COMMANDS[name]]
+    subprocess.run([*command, "--out", str(RESULTS / f"{name}.json")], check=True)
+
+
+def rows_of(name: str) -> list[dict[str, Any]]:
+    """The rows of a finished benchmark, or none."""
+    path = RESULTS / f"{name}.json"
+    found: list[dict[str, Any]] = json.loads(path.read_text())["rows"] if path.exists() else []
+    return found
+
+
+def table(rows: list[dict[str, Any]], columns: dict[str, str]) -> str:
+    """Rows as Markdown; ``columns`` maps keys to formats."""
+    lines = ["| " + " | ".join(columns) + " |", "|" + "---|" * len(columns)]
+    for row in rows:
+        cells = [
+            "-" if row[key] is None else format(row[key], form) for key, form in columns.items()
+        ]
+        lines.append("| " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
+def ratios(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """How many times faster the native kernel is than each rival, by medians of one run."""
+    native = {(row["n"], row["d"]): row for row in rows if row["rival"] == "native"}
+    shapes: dict[tuple[int, int], dict[str, Any]] = {}
+    for row in rows:
+        shape = shapes.setdefault(
+            (row["n"], row["d"]), {"N": row["n"], "d": row["d"], "share of peak": 0.0}
+        )
+        own = native[row["n"], row["d"]]
+        shape["share of peak"] = own["share_of_peak"]
+        shape["native ms"] = own["median_ms"]
+        if row["rival"] != "native":
+            shape[f"x {row['rival']}"] = row["median_ms"] / own["median_ms"]
+    return list(shapes.values())
+
+
+def render() -> str:
+    """The page, from the files that are there."""
+    machine = json.loads((RESULTS / "kernel.json").read_text())["machine"]
+    parts = [
+        "# The engine, measured",
+        "",
+        "Written by `python benchmarks/engine.py` from the JSON files beside it. Machine: "
+        f"{machine['cpu']}, {machine['threads']} threads, torch {machine['torch']}.",
+        "",
+        "## The kernel",
+        "",
+        "`hale bench kernel`, m = 100, forward and backward, rivals in turns. How many times "
+        "faster the native kernel is (medians), and its share of the machine's matrix-product "
+        "peak, measured between the turns (best against best).",
+        "",
+        table(
+            ratios(rows_of("kernel")),
+            {
+                "N": ",",
+                "d": "",
+                "native ms": ".1f",
+                "x autograd": ".1f",
+                "x compile": ".1f",
+                "x tiles": ".1f",
+                "share of peak": ".2f",
+            },
+        ),
+        "",
+        "## A step",
+        "",
+        "`hale bench step wn18rr`: RotL, d = 32, batch 4096, m = 100.",
+        "",
+        table(rows_of("step"), {"part": "", "median_ms": ".2f"}),
+        "",
+        f"The whole step takes {rows_of('step')[0]['step_over_kernel']:.2f} times its kernel.",
+        "",
+        "## Ranking",
+        "",
+        "`hale bench evaluate wn18rr`: the test split, both directions, filtered.",
+        "",
+        table(
+            rows_of("evaluate"),
+            {"ranks": ",", "entities": ",", "median_s": ".2f", "peak_mb": ".0f"},
+        ),
+        "",
+        "## Growth",
+        "",
+        "`hale bench growth`: a step of RotL, d = 32, m = 100, batch 4096, on synthetic graphs.",
+        "",
+        table(
+            rows_of("growth"),
+            {"n": ",", "median_ms": ".1f", "us_per_entity": ".2f", "peak_mb": ".0f"},
+        ),
+        "",
+        "![Time and memory of a step over the number of entities](growth.png)",
+    ]
+    if race := rows_of("race"):
+        marks = [key for key in race[0] if "@" in key and key.endswith("s")]
+        parts += [
+            "",
+            "## A race",
+            "",
+            f"`hale bench race wn18rr`: {race[0]['metric']} on 500 validation triples over "
+            "training time, d = 32, the same cores and clock for all; seconds to "
+            f"{race[0]['target']}.",
+            "",
+            table(race, {"rival": "", "seconds_to_target": ".0f", **dict.fromkeys(marks, ".3f")}),
+            "",
+            "![Quality over training time](race.png)",
+        ]
+    return "\n".join(parts) + "\n"
+
+
+def main() -> None:
+    """Measure what is asked for, then render."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
+    parser.add_argument("names", nargs="*", help=f"any of {', '.join(COMMANDS)}")
+    parser.add_argument("--render", action="store_true", help="only write the page")
+    options = parser.parse_args()
+    for name in options.names:
+        if name not in COMMANDS:
+            parser.error(f"unknown: {name}; there are {', '.join(COMMANDS)}")
+    if not options.render:
+        for name in options.names or COMMANDS:
+            measure(name)
+    (RESULTS / "engine.md").write_text(render())
+
+
+if __name__ == "__main__":
+    main()
