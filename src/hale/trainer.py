@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from functools import cached_property
 from pathlib import Path
 from typing import Protocol
 
@@ -16,7 +17,7 @@ from hale.checkpoint import State
 from hale.device import choose_device, keep_freed_memory, use_threads
 from hale.errors import EvaluationError, RunError, SettingsError, TrainingError
 from hale.evaluator import Metrics, filtered_ranks
-from hale.graph import Graph, GraphSize, Ids
+from hale.graph import Graph, GraphSize, Ids, KnownAnswers
 from hale.interrupt import stop_on_signal
 from hale.models import make_model
 from hale.objectives import Loss, make_objective
@@ -114,15 +115,19 @@ class Trainer:
         both = graph.both_directions(graph.train)
         self.triples = torch.tensor(both, device=self.device)  # (2n, 3)
         self.known_train = graph.known("train")
-        self.known = graph.known()
         self.sample = self._validation_sample()
 
         self.steps_per_epoch = math.ceil(len(both) / settings.batch_size)
         self.rule = StopRule(settings, self.steps_per_epoch)
         self.state = State()
-        self.kept_weights = self._weights()
+        self.kept_weights: dict[str, Tensor] = {}  # none until a state is kept
         self.saved = time.monotonic()
         self._order: tuple[int, Tensor] | None = None  # epoch, and its order of triples
+
+    @cached_property
+    def known(self) -> KnownAnswers:
+        """The answers in all splits, which validation filters by; made on its first use."""
+        return self.graph.known()
 
     def begin(self, out: str | Path, *, overwrite: bool = False) -> None:
         """Let the run live in a new folder."""
@@ -157,7 +162,8 @@ class Trainer:
                     stopped_by = "interrupt"
                 if stopped_by == "interrupt" or time.monotonic() - self.saved > SAVE_SECONDS:
                     self._save()
-        self.model.load_state_dict(self.kept_weights)
+        if self.kept_weights:
+            self.model.load_state_dict(self.kept_weights)
         run = Run(
             settings=self.settings,
             graph=self.graph,

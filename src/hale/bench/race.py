@@ -196,8 +196,8 @@ def _follower(trainer: Trainer, model: Any, seconds: float) -> Any:
 
         def score_all(self, head: torch.Tensor, relation: torch.Tensor) -> torch.Tensor:
             # A few at a time: PyKEEN builds a tensor of queries x entities x dimensions.
-            parts = zip(head.split(8), relation.split(8), strict=True)
-            return torch.cat([self._score_few(*part) for part in parts])
+            few = [slice(start, start + 8) for start in range(0, len(head), 8)]
+            return torch.cat([self._score_few(head[part], relation[part]) for part in few])
 
         def _score_few(self, head: torch.Tensor, relation: torch.Tensor) -> torch.Tensor:
             forward = relation < num_relations

@@ -20,8 +20,8 @@ from hale.engine.tiles import Gradients, Pairs, Swept
 # In the order of the C++ enum.
 KINDS: tuple[type[Activation], ...] = (Hanon, Halin, XExp, Double, Arctanh, Identity)
 
-# Floats of g kept at once (512 MB): more queries than that allows are swept in blocks.
-BLOCK_ELEMENTS = 1 << 27
+# Floats of g kept at once (256 MB): more queries than that allows are swept in blocks.
+BLOCK_ELEMENTS = 1 << 26
 
 
 # One library per instruction set, each able to run all that those before it can.
