@@ -247,7 +247,9 @@ def test_a_run_that_cannot_be_written_is_evaluated_all_the_same(run: Path) -> No
 def test_the_engine_is_told(run: Path) -> None:
     shown = hale("show", "--engine")
     assert shown.exit_code == 0
-    assert re.match(r"engine: native \(the \w+ build suits this processor\), \d+ threads", shown.stdout)
+    assert re.match(
+        r"engine: native \(the \w+ build suits this processor\), \d+ threads", shown.stdout
+    )
     assert as_json(hale("show", "--engine", "--json"))["engine"] == "native"
     assert hale("show").exit_code == 2
 
