@@ -43,9 +43,12 @@ def _shape_rows(m: int, n: int, d: int, rounds: int, rivals: Sequence[str]) -> l
     entities = spread * torch.randn(n, d, generator=generator)
     scale = torch.ones(m)
     h = Hanon()
+    # Anew for each shape: after a few of them torch.compile would give up and run eagerly.
+    torch.compiler.reset()
+    compiled = torch.compile(_plain, dynamic=False)
     calls: dict[str, Callable[[], object]] = {
         "autograd": lambda: _differentiate(_plain, queries, entities, scale),
-        "compile": lambda: _differentiate(_compiled(), queries, entities, scale),
+        "compile": lambda: _differentiate(compiled, queries, entities, scale),
         "tiles": lambda: tiles.sweep(queries, entities, scale, h, None, gradients=True),
         "native": lambda: native.sweep(queries, entities, scale, h, None, gradients=True),
     }
@@ -74,15 +77,6 @@ def _plain(queries: Tensor, entities: Tensor, scale: Tensor) -> Tensor:
     distances = (squares - 2 * queries @ entities.T).clamp_min(0)
     shifted = 3.0 * scale[:, None] * distances - (1.5 + 1.791759469228055)  # ln 6
     return torch.logsumexp(-6.0 * torch.sigmoid(shifted), dim=1).mean()
-
-
-_COMPILED: list[Callable[[Tensor, Tensor, Tensor], Tensor]] = []
-
-
-def _compiled() -> Callable[[Tensor, Tensor, Tensor], Tensor]:
-    if not _COMPILED:
-        _COMPILED.append(torch.compile(_plain, dynamic=False))
-    return _COMPILED[0]
 
 
 def _differentiate(function: Callable[..., Tensor], *inputs: Tensor) -> None:
