@@ -43,9 +43,11 @@ def _shape_rows(m: int, n: int, d: int, rounds: int, rivals: Sequence[str]) -> l
     entities = spread * torch.randn(n, d, generator=generator)
     scale = torch.ones(m)
     h = Hanon()
-    # Anew for each shape: after a few of them torch.compile would give up and run eagerly.
-    torch.compiler.reset()
-    compiled = torch.compile(_plain, dynamic=False)
+    compiled = _plain
+    if "compile" in rivals:
+        # Anew for each shape: after a few of them torch.compile would give up and run eagerly.
+        torch.compiler.reset()
+        compiled = torch.compile(_plain, dynamic=False)
     calls: dict[str, Callable[[], object]] = {
         "autograd": lambda: _differentiate(_plain, queries, entities, scale),
         "compile": lambda: _differentiate(compiled, queries, entities, scale),
