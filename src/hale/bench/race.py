@@ -210,9 +210,9 @@ def _follower(trainer: Trainer, model: Any, seconds: float) -> Any:
                 scores[~forward] = model.score_h(pairs)
             return scores
 
-    class Follower(TrainingCallback):
+    class Follower(TrainingCallback):  # type: ignore[misc]
         def __init__(self) -> None:
-            super().__init__()  # type: ignore[no-untyped-call]
+            super().__init__()
             self.curve: Curve = []
             self.began = time.perf_counter()
             self.seconds = 0.0
