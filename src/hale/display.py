@@ -97,7 +97,8 @@ def download_bars(console: Console) -> Iterator[Any]:
     try:
         yield announce
     finally:
-        bars.stop()
+        if bars.tasks:  # stopping bars that never ran would print an empty line
+            bars.stop()
 
 
 def metrics_table(reports: Mapping[str, Mapping[str, Any]], title: str) -> Table:

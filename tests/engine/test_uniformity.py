@@ -53,7 +53,7 @@ def reference(
     return torch.logsumexp(-activated, dim=1).mean()
 
 
-def compare(
+def assert_agreement(
     queries: Tensor, entities: Tensor, scale: Tensor, h: Activation, without: Pairs | None
 ) -> None:
     """Engine in float32 against the reference in float64: value and all three gradients."""
@@ -127,7 +127,7 @@ def test_equal_distances_have_a_closed_form(h: Activation) -> None:
     ("m", "n", "d"), [(1, 1, 1), (1, 700, 3), (5, 1, 4), (3, 255, 7), (6, 257, 32), (40, 513, 2)]
 )
 def test_against_autograd(h: Activation, m: int, n: int, d: int) -> None:
-    compare(*draw(m, n, d, 0.3, seed=m + n), h, None)
+    assert_agreement(*draw(m, n, d, 0.3, seed=m + n), h, None)
 
 
 @settings(
@@ -148,7 +148,7 @@ def test_against_autograd_on_drawn_shapes(data: st.DataObject) -> None:
         )
         rows, columns = zip(*pairs, strict=True) if pairs else ((), ())
         without = (torch.tensor(rows, dtype=torch.long), torch.tensor(columns, dtype=torch.long))
-    compare(queries, entities, scale, h, without)
+    assert_agreement(queries, entities, scale, h, without)
 
 
 @pytest.mark.parametrize("h", ACTIVATIONS, ids=str)
