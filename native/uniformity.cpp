@@ -81,6 +81,8 @@ constexpr int rows_for(int vectors) {
     return kLanes == 16 ? wide[vectors] : narrow[vectors];
 }
 
+constexpr int kMaxRows = 12;  // the largest of rows_for()
+
 // Entities of a tile: a multiple of every rows_for(); with its g it fits the second-level cache.
 constexpr int kTile = 120;
 
@@ -341,7 +343,7 @@ class FlushSmall {
 struct Shared {
     const Problem& ask;
     int64_t mp, dp;              // m and d in whole vectors
-    int64_t pull_rows;           // m in whole register blocks
+    int64_t pull_rows;           // m, and what the last register block may reach beyond
     Floats turned;   // (d, mp)  -2 c_i q_i, transposed
     Floats scale;    // (mp,)    c_i
     Floats norms;    // (mp,)    c_i |q_i|^2
@@ -353,7 +355,7 @@ struct Shared {
         : ask(problem),
           mp(padded(problem.m)),
           dp(padded(problem.d)),
-          pull_rows(padded(problem.m, rows_for(dim_vectors()))),
+          pull_rows(problem.m + kMaxRows - 1),
           turned(problem.d * mp),
           scale(mp),
           norms(mp),
@@ -378,10 +380,6 @@ struct Shared {
         constexpr int64_t cache = 32 << 10;
         const int64_t fit = cache / (ask.d * kLanes * int64_t(sizeof(float)));
         return std::max<int64_t>(1, std::min<int64_t>(kMaxQueryVectors, fit));
-    }
-
-    int dim_vectors() const {
-        return static_cast<int>(std::min<int64_t>(padded(ask.d) / kLanes, kMaxDimVectors));
     }
 };
 

@@ -127,6 +127,12 @@ def test_an_overwrite_killed_between_its_renames_is_completed(
     assert [path.name for path in tmp_path.iterdir()] == ["run"]
 
 
+def test_an_old_run_without_its_successor_is_not_lost(folder: RunFolder, tmp_path: Path) -> None:
+    folder.path.rename(tmp_path / ".run.old")
+    assert load_run(tmp_path / "run").settings.epochs == 1
+    assert [path.name for path in tmp_path.iterdir()] == ["run"]
+
+
 def test_the_working_folder_may_be_the_run(
     tmp_path: Path, graph: Graph, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -63,7 +63,7 @@ def resume(
                 f"The run {folder.path} cannot be resumed: {CHECKPOINT} is missing. "
                 "Its model can still be used; to train again, choose another folder."
             )
-        return State(), {name: value.clone() for name, value in model.state_dict().items()}
+        return State(), {}
     tensors, about = folder.read_tensors(CHECKPOINT)
     with folder.blaming(CHECKPOINT, "does not fit"):
         state = State(

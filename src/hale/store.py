@@ -79,10 +79,14 @@ class RunFolder:
             fresh._write_graph(graph)
             fresh.write_json(SETTINGS, _header(settings, graph))
             fresh.write_tensors(MODEL, weights, {"step": 0})
-            if target.exists():
-                target.rename(target.with_name(f".{target.name}.old"))
-            fresh.path.rename(target)
-            shutil.rmtree(target.with_name(f".{target.name}.old"), ignore_errors=True)
+            if taken:
+                old = target.with_name(f".{target.name}.old")
+                shutil.rmtree(old, ignore_errors=True)  # of an overwrite that was killed
+                target.rename(old)
+                fresh.path.rename(target)
+                shutil.rmtree(old, ignore_errors=True)
+            else:
+                fresh.path.rename(target)  # in place of nothing, or of an empty folder
         except OSError as error:
             raise RunError(f"{path} cannot be written: {error.strerror}.") from None
         return cls(path)
@@ -91,8 +95,9 @@ class RunFolder:
         """Complete an overwrite that was killed between its two renames."""
         path = self.path.absolute()
         fresh, old = (path.with_name(f".{path.name}.{what}") for what in ("new", "old"))
-        if old.exists() and not path.exists() and fresh.exists():
-            fresh.rename(path)
+        if path.exists() or not old.exists():
+            return
+        (fresh if fresh.exists() else old).rename(path)  # the old one moves when the new is whole
         shutil.rmtree(old, ignore_errors=True)
 
     def write_json(self, name: str, value: object) -> None:

@@ -124,7 +124,12 @@ def test_equal_distances_have_a_closed_form(h: Activation) -> None:
 
 @pytest.mark.parametrize("h", ACTIVATIONS, ids=str)
 @pytest.mark.parametrize(
-    ("m", "n", "d"), [(1, 1, 1), (1, 700, 3), (5, 1, 4), (3, 255, 7), (6, 257, 32), (40, 513, 2)]
+    ("m", "n", "d"),
+    [
+        *((1, 1, 1), (1, 700, 3), (5, 1, 4), (3, 255, 7), (6, 257, 32), (40, 513, 2)),
+        # dimensions that split into register blocks of different height
+        *((100, 130, 48), (100, 130, 65), (97, 130, 80), (100, 130, 96), (100, 130, 144)),
+    ],
 )
 def test_against_autograd(h: Activation, m: int, n: int, d: int) -> None:
     assert_agreement(*draw(m, n, d, 0.3, seed=m + n), h, None)
@@ -208,6 +213,14 @@ def test_only_what_is_asked_for_is_differentiated() -> None:
     entities.requires_grad_()
     (gradient,) = torch.autograd.grad(uniformity(queries, entities, scale, Hanon()), entities)
     assert gradient.shape == entities.shape
+
+
+def test_a_second_backward_pass_is_refused() -> None:
+    inputs = [x.requires_grad_() for x in draw(3, 20, 4, 0.3, seed=0)]
+    value = uniformity(*inputs, Hanon())
+    value.backward(retain_graph=True)
+    with pytest.raises(InputError, match="call it again"):
+        value.backward()
 
 
 def test_inputs_are_left_alone() -> None:

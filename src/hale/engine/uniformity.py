@@ -75,6 +75,8 @@ class _Uniformity(torch.autograd.Function):
         one = grad.is_cpu and grad.item() == 1.0
         # Handed on, not kept: autograd then adds other gradients to them in place.
         gradients, ctx.gradients = ctx.gradients, None
+        if gradients is None:
+            raise InputError("uniformity hands its gradients over once; call it again instead.")
         found = (part if one else part * grad for part in gradients)
         needed = zip(found, ctx.needs_input_grad, strict=False)
         return (*(gradient if need else None for gradient, need in needed), None, None)
