@@ -60,3 +60,30 @@ def test_lifted_products_are_squared_distances() -> None:
             assert math.isclose(lifted[i, j].item(), plain, rel_tol=1e-12)
             direct = geometry.squared_distance(queries[i], candidates[j]).item()
             assert math.isclose(direct, plain, rel_tol=1e-12)
+
+
+def test_reflect_against_angles() -> None:
+    """(x, y) -> (x cos a + y sin a, x sin a - y cos a), and twice is nothing."""
+    angle = torch.tensor([[0.3, 2.0]], dtype=torch.float64)
+    turn = torch.stack((angle.cos(), angle.sin()), dim=-1).flatten(-2)
+    vector = torch.tensor([[0.5, -1.0, 2.0, 0.25]], dtype=torch.float64)
+    wanted = [
+        [
+            0.5 * math.cos(0.3) - 1.0 * math.sin(0.3),
+            0.5 * math.sin(0.3) + 1.0 * math.cos(0.3),
+            2.0 * math.cos(2.0) + 0.25 * math.sin(2.0),
+            2.0 * math.sin(2.0) - 0.25 * math.cos(2.0),
+        ]
+    ]
+    once = geometry.reflect(turn, vector)
+    torch.testing.assert_close(once, torch.tensor(wanted, dtype=torch.float64))
+    torch.testing.assert_close(geometry.reflect(turn, once), vector)
+
+
+def test_by_relation_against_one_by_one() -> None:
+    torch.manual_seed(0)
+    vectors, matrices = torch.randn(20, 3), torch.randn(6, 3, 4)
+    relation = torch.randint(5, (20,))  # relation 5 is not asked for
+    found = geometry.by_relation(vectors, relation, matrices)
+    for i in range(20):
+        torch.testing.assert_close(found[i], vectors[i] @ matrices[relation[i]])

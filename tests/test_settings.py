@@ -7,8 +7,6 @@ from pydantic import ValidationError
 
 from hale.activations import ACTIVATIONS
 from hale.errors import SettingsError
-from hale.models import MODELS
-from hale.objectives import OBJECTIVES
 from hale.settings import Interval, Settings, make_settings, parse_duration
 
 
@@ -72,8 +70,8 @@ def test_settings_are_frozen_and_survive_json() -> None:
 def test_every_setting_is_described_and_every_choice_named() -> None:
     for name, field in Settings.model_fields.items():
         assert field.description, name
-    registries = {"model": [*MODELS], "activation": [*ACTIVATIONS], "strategy": [*OBJECTIVES]}
-    for name, registry in registries.items():
-        described = Settings.model_fields[name].description or ""
-        words = set(re.findall(r"\w+", described))
-        assert set(registry) <= words, f"the help of {name} lacks {set(registry) - words}"
+    described = Settings.model_fields["activation"].description or ""
+    lacking = set(ACTIVATIONS) - set(re.findall(r"\w+", described))
+    assert not lacking, f"the help of activation lacks {lacking}"
+    assert "'hale models'" in (Settings.model_fields["model"].description or "")
+    assert "'hale strategies'" in (Settings.model_fields["strategy"].description or "")

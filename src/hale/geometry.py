@@ -64,3 +64,28 @@ def lift_candidates(candidates: Tensor) -> Tensor:
     """(N, d) -> (N, d + 2): see ``lift_queries``."""
     norms = candidates.square().sum(dim=-1, keepdim=True)
     return torch.cat((candidates, norms, torch.ones_like(norms)), dim=-1)
+
+
+def reflect(turn: Tensor, vectors: Tensor) -> Tensor:
+    """Reflect pairs of coordinates: (..., d), (..., d) -> (..., d), d even.
+
+    With (a, b) a pair of ``turn``, of length one (see ``unit_pairs``):
+
+        (x, y) -> (a x + b y, b x - a y)
+
+    which multiplies by the conjugate of (x, y).
+    """
+    mirrored = _complex(turn) * _complex(vectors).conj()
+    return torch.view_as_real(mirrored).flatten(-2)
+
+
+def by_relation(vectors: Tensor, relation: Tensor, matrices: Tensor) -> Tensor:
+    """Each vector times its relation's matrix: (B, d), (B,), (R, d, e) -> (B, e).
+
+    One product per relation of the batch: a matrix gathered per vector would be B * d * e floats.
+    """
+    order = relation.argsort(stable=True)
+    counts = torch.bincount(relation, minlength=len(matrices)).tolist()
+    parts = torch.split(vectors[order], counts)
+    products = [part @ matrix for part, matrix in zip(parts, matrices, strict=True) if len(part)]
+    return torch.cat(products)[order.argsort()]

@@ -72,6 +72,10 @@ class KnownAnswers:
         self._keys, starts = np.unique(keys, return_index=True)
         self._offsets = np.append(starts, len(keys)).astype(np.int64)
 
+    def __len__(self) -> int:
+        """Facts, both directions counted."""
+        return len(self._answers)
+
     def of(self, heads: Ids, relations: Ids) -> tuple[Ids, Ids]:
         """Known answers of queries (B,), (B,) as pairs (row, entity), by row.
 

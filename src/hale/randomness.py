@@ -19,6 +19,7 @@ class Stream(IntEnum):
     SHUFFLE = 1  # counted by epoch
     SAMPLE = 2  # counted by step
     VALIDATION = 3
+    DROPOUT = 4  # counted by step
 
 
 def draw_seed(seed: int, stream: Stream, counter: int = 0) -> int:

@@ -41,14 +41,24 @@ class Settings(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     # The model
-    model: str = Field("rotl", description="Model: transe, distmult, rotate, rote or rotl.")
+    model: str = Field("rotl", description="Model; 'hale models' lists them.")
     dim: int = Field(32, ge=1, description="Size of an entity vector (d).")
     init_scale: float = Field(
         0.1, gt=0, description="Standard deviation of the entity vectors at the start."
     )
+    similarity: Literal["l2", "dot", "hyperbolic"] | None = Field(
+        None, description="How a query meets an entity: l2, dot or hyperbolic."
+    )
+    biases: bool | None = Field(None, description="Train a bias for every head and tail entity.")
+    dropout: float = Field(
+        0.0, ge=0, lt=1, description="Share of a query's coordinates zeroed in training."
+    )
+    precision: Literal["float32", "float64"] = Field(
+        "float32", description="Numbers: float32 or float64."
+    )
 
     # The objective
-    strategy: str = Field("hale", description="Training strategy: hale.")
+    strategy: str = Field("hale", description="Training strategy; 'hale strategies' lists them.")
     activation: str = Field(
         "hanon",
         description="Activation (h): hanon, halin, xexp, double, arctanh or identity.",
@@ -72,6 +82,23 @@ class Settings(BaseModel):
     )
     leave_out_known: bool = Field(
         True, description="Leave a query's known answers out of its uniformity sum."
+    )
+
+    negatives: int = Field(256, ge=1, description="Sampled negatives a positive (samneg, advneg).")
+    margin: float = Field(
+        0.0, description="Added to scores before they are told apart (samneg, advneg)."
+    )
+    temperature: float = Field(
+        1.0, ge=0, description="Sharpness of the negatives' weights (advneg)."
+    )
+    negative_weight: float = Field(
+        0.01, gt=0, le=1, description="Weight of triples that are not positive, under the square loss."
+    )
+    penalty: float = Field(
+        0.0, ge=0, description="Weight of a penalty on the vectors that a batch uses."
+    )
+    penalty_power: float = Field(
+        3.0, ge=1, description="Power of that penalty: 2, or 3 for the nuclear 3-norm."
     )
 
     # The optimiser

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
 from typing import Protocol
@@ -19,14 +21,14 @@ from hale.errors import EvaluationError, RunError, SettingsError, TrainingError
 from hale.evaluator import Metrics, filtered_ranks
 from hale.graph import Graph, GraphSize, Ids, KnownAnswers
 from hale.interrupt import stop_on_signal
-from hale.models import make_model
-from hale.objectives import Loss, make_objective
+from hale.objectives import Loss
 from hale.optimizers import make_optimizer
 from hale.randomness import Stream, draw_seed, generator
 from hale.run import Record, Run, Summary
-from hale.settings import Settings, make_settings
+from hale.settings import Settings
 from hale.stopping import Clock, StopRule
 from hale.store import METRICS, RunFolder
+from hale.systems import build_model, build_objective, complete
 
 # A run is saved after every validation, and in between when this much time has passed.
 SAVE_SECONDS = 60.0
@@ -75,7 +77,7 @@ def train(
         return trainer.fit()
     if graph is None:
         raise SettingsError(["a graph is needed, unless a run is resumed"])
-    trainer = Trainer(graph, settings or make_settings(**values), observer)
+    trainer = Trainer(graph, settings or complete(**values), observer)
     if out is not None:
         trainer.begin(out, overwrite=overwrite)
     return trainer.fit()
@@ -83,8 +85,8 @@ def train(
 
 def check(settings: Settings) -> None:
     """Refuse names and combinations that do not exist, before a graph is read or fetched."""
-    make_model(settings.model, GraphSize(1, 1), settings.dim)
-    make_objective(settings)
+    build_objective(settings)
+    build_model(settings, GraphSize(1, 1))
     choose_device(settings.device)
 
 
@@ -104,12 +106,10 @@ class Trainer:
         keep_freed_memory()
         self.device = choose_device(settings.device)
 
-        self.objective = make_objective(settings)
+        self.objective = build_objective(settings)
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(draw_seed(settings.seed, Stream.INIT))
-            model = make_model(
-                settings.model, graph.size, settings.dim, init_scale=settings.init_scale
-            )
+            model = build_model(settings, graph.size)
         self.model = model.to(self.device)
         self.optimizer = make_optimizer(settings.optimizer, self.model, settings.learning_rate)
         both = graph.both_directions(graph.train)
@@ -183,7 +183,8 @@ class Trainer:
             group["lr"] = self.settings.learning_rate * self.rule.rate(clock)
         draws = generator(self.settings.seed, Stream.SAMPLE, clock.step)
         self.optimizer.zero_grad(set_to_none=True)
-        loss = self.objective(self.model, self._batch(), draws, self.known_train)
+        with self._dropout_draws():
+            loss = self.objective(self.model, self._batch(), draws, self.known_train)
         if not math.isfinite(loss.total.item()):
             parts = [name for name, part in loss.parts.items() if not torch.isfinite(part)]
             raise self._not_finite(f"loss ({' and '.join(parts) or 'total'})")
@@ -191,6 +192,17 @@ class Trainer:
         self.optimizer.step()
         clock.step += 1
         return loss
+
+    @contextmanager
+    def _dropout_draws(self) -> Iterator[None]:
+        """Let dropout, which draws from PyTorch's own generator, repeat by seed and step."""
+        if not self.settings.dropout:
+            yield
+            return
+        with torch.random.fork_rng(devices=[]):
+            step = self.state.clock.step
+            torch.manual_seed(draw_seed(self.settings.seed, Stream.DROPOUT, step))
+            yield
 
     def _batch(self) -> Tensor:
         """The triples (B, 3) of the step at hand; every epoch has its own order."""

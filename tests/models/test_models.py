@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Callable
 
 import pytest
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from hale.errors import SettingsError, UnknownNameError
 from hale.graph import GraphSize
 from hale.models import MODELS, Model, make_model
+from hale.models.conve import image_shape
 from hale.models.tables import Table, with_rows
 
 SIZE = GraphSize(num_entities=7, num_relations=2)
-DIM = 4
+DIM = 6
 
 
 def row(table: Table, index: int) -> list[float]:
@@ -32,45 +35,213 @@ def rotated(turn: list[float], vector: list[float]) -> list[float]:
 
 
 def transe(model: Model, head: list[float], relation: int) -> list[float]:
-    return [h + r for h, r in zip(head, row(model.shift, relation), strict=True)]  # type: ignore[arg-type]
+    return [h + r for h, r in zip(head, row(model.shift, relation), strict=True)]
 
 
 def distmult(model: Model, head: list[float], relation: int) -> list[float]:
-    return [h * r for h, r in zip(head, row(model.stretch, relation), strict=True)]  # type: ignore[arg-type]
+    return [h * r for h, r in zip(head, row(model.stretch, relation), strict=True)]
 
 
 def rotate(model: Model, head: list[float], relation: int) -> list[float]:
-    return rotated(row(model.turn, relation), head)  # type: ignore[arg-type]
+    return rotated(row(model.turn, relation), head)
 
 
 def rote(model: Model, head: list[float], relation: int) -> list[float]:
-    turned = rotated(row(model.turn, relation), head)  # type: ignore[arg-type]
-    return [t + r for t, r in zip(turned, row(model.shift, relation), strict=True)]  # type: ignore[arg-type]
+    turned = rotated(row(model.turn, relation), head)
+    return [t + r for t, r in zip(turned, row(model.shift, relation), strict=True)]
 
 
 def rotl(model: Model, head: list[float], relation: int) -> list[float]:
-    turned = rotated(row(model.turn, relation), head)  # type: ignore[arg-type]
-    shift = row(model.shift, relation)  # type: ignore[arg-type]
-    alpha = row(model.alpha, relation)[0]  # type: ignore[arg-type]
+    turned = rotated(row(model.turn, relation), head)
+    shift = row(model.shift, relation)
+    alpha = row(model.alpha, relation)[0]
     inner = sum(t * r for t, r in zip(turned, shift, strict=True))
     return [alpha * (t + r) / (1 + inner) for t, r in zip(turned, shift, strict=True)]
 
 
-FORMULAS: dict[str, Callable[[Model, list[float], int], list[float]]] = {
+def mure(model: Model, head: list[float], relation: int) -> list[float]:
+    stretch, shift = row(model.stretch, relation), row(model.shift, relation)
+    return [h * s + r for h, s, r in zip(head, stretch, shift, strict=True)]
+
+
+def reflected(mirror: list[float], vector: list[float]) -> list[float]:
+    """Each pair (x, y) to (x cos a + y sin a, x sin a - y cos a)."""
+    out: list[float] = []
+    for i in range(0, len(vector), 2):
+        angle = math.atan2(mirror[i + 1], mirror[i])
+        x, y = vector[i], vector[i + 1]
+        out += [x * math.cos(angle) + y * math.sin(angle)]
+        out += [x * math.sin(angle) - y * math.cos(angle)]
+    return out
+
+
+def attended(model: Model, head: list[float], relation: int) -> list[float]:
+    choices = (
+        rotated(row(model.turn, relation), head),
+        reflected(row(model.mirror, relation), head),
+    )
+    context = row(model.context, relation)
+    favour = [sum(a * b for a, b in zip(context, c, strict=True)) / math.sqrt(DIM) for c in choices]
+    total = sum(math.exp(f) for f in favour)
+    share = [math.exp(f) / total for f in favour]
+    return [share[0] * a + share[1] * b for a, b in zip(*choices, strict=True)]
+
+
+def plus_shift(model: Model, vector: list[float], relation: int) -> list[float]:
+    return [v + r for v, r in zip(vector, row(model.shift, relation), strict=True)]
+
+
+def refe(model: Model, head: list[float], relation: int) -> list[float]:
+    return plus_shift(model, reflected(row(model.mirror, relation), head), relation)
+
+
+def atte(model: Model, head: list[float], relation: int) -> list[float]:
+    return plus_shift(model, attended(model, head, relation), relation)
+
+
+def curvature(model: Model, relation: int) -> float:
+    return math.log1p(math.exp(row(model.free_curvature, relation)[0]))
+
+
+def exp0(v: list[float], c: float) -> list[float]:
+    length = math.sqrt(c * sum(x * x for x in v))
+    return [math.tanh(length) / length * x for x in v]
+
+
+def moebius(x: list[float], y: list[float], c: float) -> list[float]:
+    xy, xx, yy = (
+        sum(a * b for a, b in zip(*pair, strict=True)) for pair in ((x, y), (x, x), (y, y))
+    )
+    below = 1 + 2 * c * xy + c * c * xx * yy
+    return [
+        ((1 + 2 * c * xy + c * yy) * a + (1 - c * xx) * b) / below
+        for a, b in zip(x, y, strict=True)
+    ]
+
+
+def on_ball(turned: Callable[[Model, list[float], int], list[float]]) -> Formula:
+    def formula(model: Model, head: list[float], relation: int) -> list[float]:
+        c = curvature(model, relation)
+        return moebius(
+            exp0(turned(model, head, relation), c), exp0(row(model.shift, relation), c), c
+        )
+
+    return formula
+
+
+def rescal(model: Model, head: list[float], relation: int) -> list[float]:
+    m = row(model.matrix, relation)
+    return [sum(head[i] * m[i * DIM + j] for i in range(DIM)) for j in range(DIM)]
+
+
+def complex_(model: Model, head: list[float], relation: int) -> list[float]:
+    factor = row(model.factor, relation)
+    out: list[float] = []
+    for i in range(0, DIM, 2):
+        z = complex(head[i], head[i + 1]) * complex(factor[i], factor[i + 1])
+        out += [z.real, z.imag]
+    return out
+
+
+def normed(norm: nn.BatchNorm1d, vector: list[float]) -> list[float]:
+    mean, var = norm.running_mean.tolist(), norm.running_var.tolist()
+    weight, bias = norm.weight.tolist(), norm.bias.tolist()
+    return [
+        (x - m) / math.sqrt(v + 1e-5) * w + b
+        for x, m, v, w, b in zip(vector, mean, var, weight, bias, strict=True)
+    ]
+
+
+def tucker(model: Model, head: list[float], relation: int) -> list[float]:
+    mix, core, e = row(model.relation, relation), model.core.tolist(), normed(model.before, head)
+    out = [
+        sum(mix[k] * e[i] * core[k][i * DIM + j] for k in range(len(mix)) for i in range(DIM))
+        for j in range(DIM)
+    ]
+    return normed(model.after, out)
+
+
+def conve(model: Model, head: list[float], relation: int) -> list[float]:
+    width = model.width
+    image = normed_image(model.image_norm, head + row(model.relation, relation))
+    kernels, offsets = model.filters.weight.tolist(), model.filters.bias.tolist()
+    seen: list[float] = []
+    for channel, (kernel, offset) in enumerate(zip(kernels, offsets, strict=True)):
+        pixels = [
+            offset
+            + sum(
+                kernel[0][y][x] * image[(top + y) * width + left + x]
+                for y in range(3)
+                for x in range(3)
+            )
+            for top in range(2 * model.height - 2)
+            for left in range(width - 2)
+        ]
+        norm = model.filter_norm
+        mean, var = norm.running_mean[channel].item(), norm.running_var[channel].item()
+        w, b = norm.weight[channel].item(), norm.bias[channel].item()
+        seen += [max(0.0, (p - mean) / math.sqrt(var + 1e-5) * w + b) for p in pixels]
+    weights, biases = model.project.weight.tolist(), model.project.bias.tolist()
+    out = [
+        b + sum(w * s for w, s in zip(ws, seen, strict=True))
+        for ws, b in zip(weights, biases, strict=True)
+    ]
+    return [max(0.0, x) for x in normed(model.after, out)]
+
+
+def normed_image(norm: nn.BatchNorm2d, image: list[float]) -> list[float]:
+    mean, var = norm.running_mean[0].item(), norm.running_var[0].item()
+    return [
+        (x - mean) / math.sqrt(var + 1e-5) * norm.weight[0].item() + norm.bias[0].item()
+        for x in image
+    ]
+
+
+Formula = Callable[[Model, list[float], int], list[float]]
+
+FORMULAS: dict[str, Formula] = {
     "transe": transe,
     "distmult": distmult,
     "rotate": rotate,
     "rote": rote,
     "rotl": rotl,
+    "mure": mure,
+    "refe": refe,
+    "atte": atte,
+    "murp": on_ball(
+        lambda model, head, r: [h * s for h, s in zip(head, row(model.stretch, r), strict=True)]
+    ),
+    "refh": on_ball(lambda model, head, r: reflected(row(model.mirror, r), head)),
+    "roth": on_ball(lambda model, head, r: rotated(row(model.turn, r), head)),
+    "atth": on_ball(attended),
+    "rescal": rescal,
+    "complex": complex_,
+    "tucker": tucker,
+    "conve": conve,
 }
 
 
-def build(name: str) -> Model:
+def similar(model: Model, query: list[float], relation: int, entity: list[float]) -> float:
+    """s(q, e): a loop for each of the three."""
+    if model.similarity == "dot":
+        return sum(a * b for a, b in zip(query, entity, strict=True))
+    if model.similarity == "l2":
+        return -sum((a - b) ** 2 for a, b in zip(query, entity, strict=True))
+    c = curvature(model, relation)
+    gap = moebius([-x for x in query], exp0(entity, c), c)
+    length = math.sqrt(sum(x * x for x in gap))
+    return -((2 / math.sqrt(c) * math.atanh(math.sqrt(c) * length)) ** 2)
+
+
+def build(name: str, **options: object) -> Model:
     torch.manual_seed(3)
-    model = make_model(name, SIZE, DIM, init_scale=0.4).double()
+    model = make_model(name, SIZE, DIM, init_scale=0.4, **options).double().eval()
     with torch.no_grad():
         for parameter in model.parameters():
             parameter.add_(0.1 * torch.randn_like(parameter))
+        for key, buffer in model.named_buffers():
+            if "running" in key:
+                buffer.add_(torch.rand_like(buffer))
     return model
 
 
@@ -94,20 +265,44 @@ def test_query_and_scores_against_scalars(name: str) -> None:
             query
         )
         for tail in range(7):
-            distance = sum(
-                (a - b) ** 2 for a, b in zip(query, row(model.entity, tail), strict=True)
-            )
-            assert scores[i, tail].item() == pytest.approx(-distance, abs=1e-12)
+            score = similar(model, query, relation, row(model.entity, tail))
+            if model.tail_bias is not None:
+                score += row(model.head_bias, head)[0] + row(model.tail_bias, tail)[0]
+            assert scores[i, tail].item() == pytest.approx(score, abs=1e-12)
 
 
-@pytest.mark.parametrize("name", MODELS)
-def test_all_candidates_equal_one_by_one(name: str) -> None:
-    model = build(name).float()
+@pytest.mark.parametrize(
+    ("name", "similarity"), [(n, s) for n, m in MODELS.items() for s in m.similarities]
+)
+@pytest.mark.parametrize("biases", [True, False])
+def test_all_candidates_equal_one_by_one(name: str, similarity: str, biases: bool) -> None:
+    model = build(name, similarity=similarity, biases=biases).float()
     heads, relations = all_queries()
     scores = model.score_all(heads, relations)
+    several = model.compare(
+        model.query(heads, relations),
+        model.entities().expand(len(heads), -1, -1),
+        model.curvature(relations),
+    ) + model.bias(heads, torch.arange(7).expand(len(heads), -1))
+    torch.testing.assert_close(scores, several, atol=1e-5, rtol=1e-5)
     for tail in range(7):
         one = model.score(heads, relations, torch.full_like(heads, tail))
         torch.testing.assert_close(scores[:, tail], one, atol=1e-5, rtol=1e-5)
+
+
+@pytest.mark.parametrize(
+    "name", [name for name, model in MODELS.items() if "l2" in model.similarities]
+)
+def test_squared_distance_against_scalars(name: str) -> None:
+    """What HaLE measures, of models with another similarity too; no rectifier cuts a query off."""
+    model = build(name, similarity="l2", biases=False)
+    heads, relations = all_queries()
+    queries, scores = model.query(heads, relations), model.score_all(heads, relations)
+    for i, query in enumerate(queries.tolist()):
+        wanted = [similar(model, query, 0, row(model.entity, tail)) for tail in range(7)]
+        assert scores[i].tolist() == pytest.approx(wanted, abs=1e-12)
+    if name == "conve":
+        assert (queries < 0).any()
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -133,7 +328,7 @@ def test_every_parameter_but_the_scale_gets_a_gradient(name: str) -> None:
             assert parameter.grad.abs().sum() > 0
 
 
-@pytest.mark.parametrize("name", ["rotate", "rote", "rotl"])
+@pytest.mark.parametrize("name", ["rotate", "rote", "rotl", "refe", "atte", "roth", "complex"])
 def test_rotations_need_an_even_dim(name: str) -> None:
     with pytest.raises(SettingsError, match="needs an even dim, got 33; try 32 or 34"):
         make_model(name, SIZE, 33)
@@ -141,7 +336,7 @@ def test_rotations_need_an_even_dim(name: str) -> None:
         make_model(name, SIZE, 1)
 
 
-@pytest.mark.parametrize("name", ["transe", "distmult"])
+@pytest.mark.parametrize("name", ["transe", "distmult", "mure", "murp", "rescal", "tucker"])
 def test_others_take_any_dim(name: str) -> None:
     assert make_model(name, SIZE, 5).query(torch.tensor([0]), torch.tensor([0])).shape == (1, 5)
 
@@ -158,9 +353,64 @@ def test_unknown_model() -> None:
         make_model("Rote", SIZE, 4)
 
 
-@pytest.mark.parametrize("name", MODELS)
-def test_the_docstring_cites_the_paper(name: str) -> None:
-    assert "section 3.3" in (MODELS[name].__doc__ or "")
+@pytest.mark.parametrize("model", MODELS.values(), ids=MODELS)
+def test_every_model_says_what_it_is(model: type[Model]) -> None:
+    assert "et al. 20" in (model.__doc__ or ""), "cites whoever proposed it"
+    assert model.formula.startswith("q = ")
+    assert re.search(r"et al\., .* 20\d\d", model.source)
+    assert "d" in model.cost
+
+
+def test_a_similarity_that_a_model_does_not_have() -> None:
+    with pytest.raises(SettingsError, match="roth compares by hyperbolic, not by l2"):
+        make_model("roth", SIZE, DIM, similarity="l2")
+
+
+@pytest.mark.parametrize("name", ["tucker", "conve"])
+def test_a_batch_of_one_can_be_trained_on(name: str) -> None:
+    model = make_model(name, SIZE, DIM).train()
+    one = torch.tensor([1])
+    model.score(one, one, one).sum().backward()
+    assert torch.isfinite(model.entity.weight.grad).all()
+
+
+@pytest.mark.parametrize("dim", [1, 2, 5, 7])
+def test_conve_needs_an_image(dim: int) -> None:
+    with pytest.raises(SettingsError, match="a dim that is an image"):
+        make_model("conve", SIZE, dim)
+    assert image_shape(32) == (4, 8)
+    assert image_shape(256) == (16, 16)
+
+
+def test_penalty_against_scalars() -> None:
+    model = build("complex")
+    triples = torch.tensor([[0, 1, 2], [3, 0, 2], [0, 1, 0]])
+
+    def cubes(vector: list[float]) -> float:
+        return sum(abs(complex(vector[i], vector[i + 1])) ** 3 for i in range(0, DIM, 2))
+
+    wanted = 0.0
+    for head, relation, tail in triples.tolist():
+        vectors = (row(model.entity, head), row(model.factor, relation), row(model.entity, tail))
+        wanted += sum(cubes(vector) for vector in vectors) / 3
+    assert model.penalty(triples, 3.0).item() == pytest.approx(wanted)
+
+
+def test_penalty_of_a_real_model_is_on_coordinates() -> None:
+    model = build("distmult")
+    triples = torch.tensor([[0, 1, 2], [3, 0, 2]])
+    wanted = sum(
+        sum(x * x for x in row(model.entity, h) + row(model.stretch, r) + row(model.entity, t)) / 2
+        for h, r, t in triples.tolist()
+    )
+    assert model.penalty(triples, 2.0).item() == pytest.approx(wanted)
+
+
+def test_dropout_acts_in_training_only() -> None:
+    model = make_model("rote", SIZE, DIM, dropout=0.5)
+    heads, relations = all_queries()
+    assert (model.train().query(heads, relations) == 0).any()
+    assert not (model.eval().query(heads, relations) == 0).any()
 
 
 def test_with_rows_has_the_gradient_of_two_lookups() -> None:

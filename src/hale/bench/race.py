@@ -28,7 +28,7 @@ from hale.stopping import Clock
 from hale.trainer import Trainer
 
 MARKS = (15, 30, 60, 120)
-VALIDATIONS = 12  # in the time of a race: one every ten seconds of two minutes
+VALIDATIONS = 60  # in the time of a race: one every two seconds of two minutes
 
 # What each rival trains: PyKEEN's settings were the best of a few tried by hand on WN18RR.
 PYKEEN: dict[str, dict[str, Any]] = {

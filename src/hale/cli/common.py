@@ -68,6 +68,11 @@ def option(text: str, default: object, *flags: str) -> Any:
 
 # Defaults that depend on other settings.
 DERIVED_DEFAULTS = {
+    "strategy": "hale, where the model can",
+    "activation": "hanon under hale, else identity",
+    "similarity": "the model's own, or the one its strategy takes",
+    "biases": "as the model's authors have it",
+    "batch_size": "4096; 1024 under samneg and advneg, 512 under allneg",
     "budget": f"{DEFAULT_BUDGET_SECONDS:.0f}s, without another limit",
     "epochs": "no limit",
     "patience": "no limit",

@@ -71,6 +71,18 @@ def train(
     decay: Annotated[float | None, setting("decay", "--decay")] = None,
     batch_size: Annotated[int | None, setting("batch_size", "--batch-size")] = None,
     init_scale: Annotated[float | None, setting("init_scale", "--init-scale")] = None,
+    similarity: Annotated[str | None, setting("similarity", "--similarity")] = None,
+    biases: Annotated[bool | None, setting("biases", "--biases/--no-biases")] = None,
+    dropout: Annotated[float | None, setting("dropout", "--dropout")] = None,
+    negatives: Annotated[int | None, setting("negatives", "--negatives")] = None,
+    margin: Annotated[float | None, setting("margin", "--margin")] = None,
+    temperature: Annotated[float | None, setting("temperature", "--temperature")] = None,
+    negative_weight: Annotated[
+        float | None, setting("negative_weight", "--negative-weight")
+    ] = None,
+    penalty: Annotated[float | None, setting("penalty", "--penalty")] = None,
+    penalty_power: Annotated[float | None, setting("penalty_power", "--penalty-power")] = None,
+    precision: Annotated[str | None, setting("precision", "--precision")] = None,
     validate_every: Annotated[str | None, setting("validate_every", "--validate-every")] = None,
     validation_sample: Annotated[
         int | None, setting("validation_sample", "--validation-sample")
@@ -111,15 +123,13 @@ def train(
 
     from hale.display import LiveProgress, metrics_table
     from hale.evaluator import evaluate as evaluate_run
-    from hale.settings import make_settings
     from hale.store import free_folder
+    from hale.systems import complete
     from hale.trainer import check
     from hale.trainer import train as train_run
 
-    settings = make_settings()
-    if not resume:  # faults are told before anything is read or fetched
-        settings = make_settings(**given)
-        check(settings)
+    settings = complete(**({} if resume else given))
+    check(settings)  # faults are told before anything is read or fetched
     triples = None
     if graph is not None:
         triples = load_graph(

@@ -2,24 +2,48 @@
 
 from __future__ import annotations
 
+from typing import Unpack
+
 from hale.errors import UnknownNameError
 from hale.graph import GraphSize
-from hale.models.base import Model
+from hale.models.atte import AttE
+from hale.models.atth import AttH
+from hale.models.base import Model, Options, Similarity
+from hale.models.complex import ComplEx
+from hale.models.conve import ConvE
 from hale.models.distmult import DistMult
+from hale.models.mure import MuRE
+from hale.models.murp import MuRP
+from hale.models.refe import RefE
+from hale.models.refh import RefH
+from hale.models.rescal import RESCAL
 from hale.models.rotate import RotatE
 from hale.models.rote import RotE
+from hale.models.roth import RotH
 from hale.models.rotl import RotL
 from hale.models.transe import TransE
+from hale.models.tucker import TuckER
 
-__all__ = ["MODELS", "DistMult", "Model", "RotE", "RotL", "RotatE", "TransE", "make_model"]
+__all__ = ["MODELS", "Model", "Options", "Similarity", "make_model", "model_class"]
 
 MODELS: dict[str, type[Model]] = {
-    model.name: model for model in (TransE, DistMult, RotatE, RotE, RotL)
+    model.name: model
+    for model in (
+        *(TransE, DistMult, RotatE, RotE, RotL),
+        *(MuRE, RefE, AttE),
+        *(MuRP, RefH, RotH, AttH),
+        *(RESCAL, ComplEx, TuckER, ConvE),
+    )
 }
 
 
-def make_model(name: str, size: GraphSize, dim: int, *, init_scale: float = 0.1) -> Model:
-    """A freshly initialised model by its name."""
+def model_class(name: str) -> type[Model]:
+    """The model of a name."""
     if name not in MODELS:
         raise UnknownNameError("model", name, MODELS)
-    return MODELS[name](size, dim, init_scale=init_scale)
+    return MODELS[name]
+
+
+def make_model(name: str, size: GraphSize, dim: int, **options: Unpack[Options]) -> Model:
+    """A freshly initialised model by its name."""
+    return model_class(name)(size, dim, **options)

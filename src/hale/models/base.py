@@ -1,10 +1,11 @@
-"""Model: a query vector and the entities; the base scores."""
+"""Model: a query vector and the entities; the base compares them."""
 
 from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from typing import ClassVar
+from collections.abc import Mapping
+from typing import ClassVar, Literal, TypedDict, get_args
 
 import torch
 from torch import Tensor, nn
@@ -15,31 +16,78 @@ from hale.errors import SettingsError
 from hale.graph import GraphSize
 from hale.models.tables import Table, relation_table
 
+Similarity = Literal["l2", "dot", "hyperbolic"]
+SIMILARITIES: tuple[Similarity, ...] = get_args(Similarity)
+
 # softplus(ONE) = 1: every relation's scale starts at one.
 ONE = math.log(math.e - 1)
 
 
+class Options(TypedDict, total=False):
+    """What any model can be asked for beside its size."""
+
+    init_scale: float
+    similarity: Similarity | None  # the model's own where None
+    biases: bool | None
+    dropout: float
+
+
 class Model(nn.Module, ABC):
-    """A knowledge-graph embedding with squared L2 similarity.
+    """A knowledge-graph embedding: a query (head, relation) is a vector, compared with entities.
 
-    A query (head, relation) is answered by the entities nearest to its vector:
+        score(h, r, t) = s(query(h, r), e_t)  [+ b_h + b_t]
 
-        score(h, r, t) = -||query(h, r) - e_t||^2             (section 3.3)
+        s(q, e) = -||q - e||^2          'l2', which the paper takes for every model
+                   <q, e>               'dot', of the factorisations
+                  -d_c(q, exp_0(e))^2   'hyperbolic', on the Poincare ball
 
     Relation r + R is the reciprocal of r, so (t, r + R) asks for heads. A model
-    knows nothing of losses, ranking, devices or files.
+    knows nothing of losses, ranking, devices or files. In training, ``dropout``
+    zeroes that share of the coordinates of a query, and of whatever lies between.
     """
 
     name: ClassVar[str]
+    formula: ClassVar[str]  # of the query vector
+    source: ClassVar[str]  # who proposed it
+    cost: ClassVar[str]  # of a query vector, in multiplications
+    similarities: ClassVar[tuple[Similarity, ...]] = ("l2",)  # its own first
+    own_biases: ClassVar[bool] = False  # whether the original has them
+    defaults: ClassVar[Mapping[str, Mapping[str, object]]] = {}  # settings by strategy
 
-    def __init__(self, size: GraphSize, dim: int, *, init_scale: float = 0.1) -> None:
+    def __init__(
+        self,
+        size: GraphSize,
+        dim: int,
+        *,
+        init_scale: float = 0.1,
+        similarity: Similarity | None = None,
+        biases: bool | None = None,
+        dropout: float = 0.0,
+    ) -> None:
         super().__init__()
         self.size = size
         self.dim = dim
+        self.init_scale = init_scale
+        self.similarity: Similarity = similarity or self.similarities[0]
+        if self.similarity not in self.similarities:
+            raise SettingsError(
+                [
+                    f"similarity: {self.name} compares by {' or '.join(self.similarities)}, "
+                    f"not by {self.similarity}"
+                ]
+            )
         self.entity = Table(size.num_entities, dim)
         nn.init.normal_(self.entity.weight, std=init_scale)
         self.free_scale = relation_table(size, 1)
         nn.init.constant_(self.free_scale.weight, ONE)
+        self.head_bias: Table | None = None
+        self.tail_bias: Table | None = None
+        if self.own_biases if biases is None else biases:
+            self.head_bias = Table(size.num_entities, 1)
+            self.tail_bias = Table(size.num_entities, 1)
+            nn.init.zeros_(self.head_bias.weight)
+            nn.init.zeros_(self.tail_bias.weight)
+        self.dropout = nn.Dropout(dropout)
 
     @abstractmethod
     def transform(self, vectors: Tensor, relation: Tensor) -> Tensor:
@@ -47,7 +95,12 @@ class Model(nn.Module, ABC):
 
     def query(self, head: Tensor, relation: Tensor) -> Tensor:
         """The query vectors: (B,), (B,) -> (B, d)."""
-        return self.transform(self.entity(head), relation)
+        return self.query_of(self.entity(head), relation)
+
+    def query_of(self, vectors: Tensor, relation: Tensor) -> Tensor:
+        """The query vectors of heads that were looked up: (B, d), (B,) -> (B, d)."""
+        queries: Tensor = self.dropout(self.transform(vectors, relation))
+        return queries
 
     def entities(self) -> Tensor:
         """All entity vectors (N, d)."""
@@ -61,14 +114,89 @@ class Model(nn.Module, ABC):
         """
         return functional.softplus(self.free_scale(relation)).squeeze(-1)
 
+    def curvature(self, relation: Tensor) -> Tensor | None:  # noqa: ARG002
+        """c_r of a hyperbolic model: (B,) -> (B, 1); None for the others."""
+        return None
+
+    def compare(self, queries: Tensor, candidates: Tensor, curvature: Tensor | None) -> Tensor:
+        """s(q, e) of each query with candidates of its own: (B, d), (B, K, d) -> (B, K)."""
+        return self.similar(
+            torch.bmm(candidates, queries.unsqueeze(-1)).squeeze(-1),
+            queries.square().sum(dim=-1, keepdim=True),
+            candidates.square().sum(dim=-1),
+            curvature,
+        )
+
+    def compare_all(self, queries: Tensor, entities: Tensor, curvature: Tensor | None) -> Tensor:
+        """s(q, e) of each query with all rows of a table: (B, d), (N, d) -> (B, N)."""
+        if self.similarity == "dot":
+            return queries @ entities.T
+        if self.similarity == "l2":
+            return -geometry.lift_queries(queries) @ geometry.lift_candidates(entities).T
+        return self.similar(
+            queries @ entities.T,
+            queries.square().sum(dim=-1, keepdim=True),
+            entities.square().sum(dim=-1),
+            curvature,
+        )
+
+    def similar(
+        self,
+        inner: Tensor,
+        query_squares: Tensor,
+        squares: Tensor,
+        curvature: Tensor | None,  # noqa: ARG002
+    ) -> Tensor:
+        """s(q, e) from <q, e> (B, K), |q|^2 (B, 1) and |e|^2 (B, K) or (K,): -> (B, K)."""
+        if self.similarity == "dot":
+            return inner
+        return 2 * inner - query_squares - squares
+
+    def bias(self, head: Tensor, tail: Tensor) -> Tensor | float:
+        """b_h + b_t: (B,), (B,) or (B, K) -> as ``tail``; 0 without biases."""
+        if self.head_bias is None or self.tail_bias is None:
+            return 0.0
+        heads: Tensor = self.head_bias(head)
+        tails: Tensor = self.tail_bias(tail.flatten())
+        return (heads + tails.view(len(head), -1)).view_as(tail)
+
     def score(self, head: Tensor, relation: Tensor, tail: Tensor) -> Tensor:
         """Scores of triples, higher is better: (B,), (B,), (B,) -> (B,)."""
-        return -geometry.squared_distance(self.query(head, relation), self.entity(tail))
+        queries, tails = self.query(head, relation), self.entity(tail)
+        if self.similarity == "l2":  # the difference itself keeps more digits
+            return self.bias(head, tail) - geometry.squared_distance(queries, tails)
+        compared = self.compare(queries, tails.unsqueeze(1), self.curvature(relation))
+        return compared.squeeze(1) + self.bias(head, tail)
 
     def score_all(self, head: Tensor, relation: Tensor) -> Tensor:
         """Scores of all entities as answers: (B,), (B,) -> (B, N)."""
-        queries = geometry.lift_queries(self.query(head, relation))
-        return torch.mm(-queries, geometry.lift_candidates(self.entities()).T)
+        queries = self.query(head, relation)
+        scores = self.compare_all(queries, self.entities(), self.curvature(relation))
+        if self.head_bias is None or self.tail_bias is None:
+            return scores
+        heads: Tensor = self.head_bias(head)
+        return scores + heads + self.tail_bias.weight.T
+
+    def penalty(self, triples: Tensor, power: float) -> Tensor:
+        """The mean over triples (B, 3) of sum |h|^p + sum |t|^p + sum |r|^p, r all of its rows.
+
+        With p = 3 the nuclear 3-norm of Lacroix et al. (2018). Powers of relation tables are
+        taken once per row, not once per triple.
+        """
+        head, relation, tail = triples.unbind(dim=1)
+        rows = self.entity(torch.cat((head, tail)))
+        total = 2 * self.sizes(rows).pow(power).sum(dim=-1).mean()
+        for table in self.relation_rows():
+            total = total + self.sizes(table).pow(power).flatten(1).sum(dim=-1)[relation].mean()
+        return total
+
+    def sizes(self, rows: Tensor) -> Tensor:
+        """The magnitudes of a table's entries that a penalty is laid on: (n, d) -> (n, d')."""
+        return rows.abs()
+
+    def relation_rows(self) -> list[Tensor]:
+        """The relation tables (2R, ...) that a penalty is laid on."""
+        return []
 
 
 def even(dim: int, *, of: str) -> int:

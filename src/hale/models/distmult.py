@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Unpack
+
 from torch import Tensor, nn
 
 from hale.graph import GraphSize
-from hale.models.base import Model
+from hale.models.base import Model, Options
 from hale.models.tables import relation_table
 
 
@@ -15,18 +17,26 @@ class DistMult(Model):
     q = e_h * r                      (HaLE, section 3.3; Yang et al. 2015)
 
     Scores by the squared L2 distance, as the paper does for all five models;
-    the original takes the inner product.
+    the original takes the inner product, which ``similarity='dot'`` gives.
     """
 
     name = "distmult"
+    formula = "q = e_h * r"
+    source = "Yang et al., ICLR 2015"
+    cost = "d"
+    similarities = ("l2", "dot")
 
-    def __init__(self, size: GraphSize, dim: int, *, init_scale: float = 0.1) -> None:
-        super().__init__(size, dim, init_scale=init_scale)
+    def __init__(self, size: GraphSize, dim: int, **options: Unpack[Options]) -> None:
+        super().__init__(size, dim, **options)
         self.stretch = relation_table(size, dim)
         # Around one, so that a query starts at its head and not at the origin.
-        nn.init.normal_(self.stretch.weight, mean=1.0, std=init_scale)
+        nn.init.normal_(self.stretch.weight, mean=1.0, std=self.init_scale)
 
     def transform(self, vectors: Tensor, relation: Tensor) -> Tensor:
         """(B, d), (B,) -> (B, d)."""
         stretched: Tensor = vectors * self.stretch(relation)
         return stretched
+
+    def relation_rows(self) -> list[Tensor]:
+        """The stretches."""
+        return [self.stretch.weight]

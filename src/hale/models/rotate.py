@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Unpack
+
 from torch import Tensor
 
 from hale import geometry
 from hale.graph import GraphSize
-from hale.models.base import Model, even
+from hale.models.base import Model, Options, even
 from hale.models.tables import Turns
 
 
@@ -19,9 +21,12 @@ class RotatE(Model):
     """
 
     name = "rotate"
+    formula = "q = Rot(r) e_h"
+    source = "Sun et al., ICLR 2019"
+    cost = "2d"
 
-    def __init__(self, size: GraphSize, dim: int, *, init_scale: float = 0.1) -> None:
-        super().__init__(size, even(dim, of="RotatE"), init_scale=init_scale)
+    def __init__(self, size: GraphSize, dim: int, **options: Unpack[Options]) -> None:
+        super().__init__(size, even(dim, of="RotatE"), **options)
         self.turn = Turns(size, dim)
 
     def transform(self, vectors: Tensor, relation: Tensor) -> Tensor:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from torch import Tensor, nn
+from typing import Unpack
+
+from torch import Tensor
 
 from hale import geometry
 from hale.graph import GraphSize
-from hale.models.base import Model, even
-from hale.models.tables import Turns, relation_table
+from hale.models.base import Options, even
+from hale.models.shifted import Shifted
+from hale.models.tables import Turns
 
 
-class RotE(Model):
+class RotE(Shifted):
     """Rotate the head by the relation, then shift it.
 
     q = Rot(r) e_h + r'              (HaLE, section 3.3; Chami et al. 2020)
@@ -19,14 +22,14 @@ class RotE(Model):
     """
 
     name = "rote"
+    formula = "q = Rot(r) e_h + r'"
+    source = "Chami et al., ACL 2020"
+    cost = "3d"
 
-    def __init__(self, size: GraphSize, dim: int, *, init_scale: float = 0.1) -> None:
-        super().__init__(size, even(dim, of="RotE"), init_scale=init_scale)
+    def __init__(self, size: GraphSize, dim: int, **options: Unpack[Options]) -> None:
+        super().__init__(size, even(dim, of=type(self).__name__), **options)
         self.turn = Turns(size, dim)
-        self.shift = relation_table(size, dim)
-        nn.init.normal_(self.shift.weight, std=init_scale)
 
-    def transform(self, vectors: Tensor, relation: Tensor) -> Tensor:
-        """(B, d), (B,) -> (B, d)."""
-        shift: Tensor = self.shift(relation)
-        return geometry.rotate(self.turn(relation), vectors) + shift
+    def turned(self, vectors: Tensor, relation: Tensor) -> Tensor:
+        """Rotated in d/2 planes."""
+        return geometry.rotate(self.turn(relation), vectors)

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Unpack
+
 from torch import Tensor, nn
 
 from hale import geometry
 from hale.graph import GraphSize
-from hale.models.base import Model, even
-from hale.models.tables import Turns, relation_table
+from hale.models.base import Options
+from hale.models.rote import RotE
+from hale.models.tables import relation_table
 
 
-class RotL(Model):
+class RotL(RotE):
     """Rotate the head by the relation, then add by RotL's flexible addition.
 
     q = Rot(r) e_h (+)_alpha r'      (HaLE, section 3.3; Wang et al. 2021)
@@ -21,16 +24,16 @@ class RotL(Model):
     """
 
     name = "rotl"
+    formula = "q = alpha_r (Rot(r) e_h + r') / (1 + <Rot(r) e_h, r'>)"
+    source = "Wang et al., EMNLP Findings 2021"
+    cost = "5d"
 
-    def __init__(self, size: GraphSize, dim: int, *, init_scale: float = 0.1) -> None:
-        super().__init__(size, even(dim, of="RotL"), init_scale=init_scale)
-        self.turn = Turns(size, dim)
-        self.shift = relation_table(size, dim)
+    def __init__(self, size: GraphSize, dim: int, **options: Unpack[Options]) -> None:
+        super().__init__(size, dim, **options)
         self.alpha = relation_table(size, 1)
-        nn.init.normal_(self.shift.weight, std=init_scale)
         nn.init.ones_(self.alpha.weight)
 
     def transform(self, vectors: Tensor, relation: Tensor) -> Tensor:
         """(B, d), (B,) -> (B, d)."""
-        turned = geometry.rotate(self.turn(relation), vectors)
+        turned = self.turned(vectors, relation)
         return geometry.flexible_add(turned, self.shift(relation), self.alpha(relation))

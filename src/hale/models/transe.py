@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from torch import Tensor, nn
+from torch import Tensor
 
-from hale.graph import GraphSize
-from hale.models.base import Model
-from hale.models.tables import relation_table
+from hale.models.shifted import Shifted
 
 
-class TransE(Model):
+class TransE(Shifted):
     """Shift the head by the relation.
 
     q = e_h + r                      (HaLE, section 3.3; Bordes et al. 2013)
@@ -19,13 +17,10 @@ class TransE(Model):
     """
 
     name = "transe"
+    formula = "q = e_h + r"
+    source = "Bordes et al., NeurIPS 2013"
+    cost = "d"
 
-    def __init__(self, size: GraphSize, dim: int, *, init_scale: float = 0.1) -> None:
-        super().__init__(size, dim, init_scale=init_scale)
-        self.shift = relation_table(size, dim)
-        nn.init.normal_(self.shift.weight, std=init_scale)
-
-    def transform(self, vectors: Tensor, relation: Tensor) -> Tensor:
-        """(B, d), (B,) -> (B, d)."""
-        shifted: Tensor = vectors + self.shift(relation)
-        return shifted
+    def turned(self, vectors: Tensor, relation: Tensor) -> Tensor:  # noqa: ARG002
+        """The head as it is."""
+        return vectors

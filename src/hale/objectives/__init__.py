@@ -2,34 +2,47 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-from hale.activations import make_activation
 from hale.errors import UnknownNameError
+from hale.objectives.advneg import AdvNeg
+from hale.objectives.allneg import AllNeg
+from hale.objectives.allneg_square import AllNegSquare
 from hale.objectives.base import Loss, Objective
 from hale.objectives.hale import HaLE
+from hale.objectives.nonneg import NonNeg
+from hale.objectives.penalized import Penalized
+from hale.objectives.samneg import SamNeg
 from hale.settings import Settings
 
-__all__ = ["OBJECTIVES", "HaLE", "Loss", "Objective", "make_objective"]
+__all__ = [
+    "OBJECTIVES",
+    "AdvNeg",
+    "AllNeg",
+    "AllNegSquare",
+    "HaLE",
+    "Loss",
+    "NonNeg",
+    "Objective",
+    "Penalized",
+    "SamNeg",
+    "make_objective",
+    "objective_class",
+]
+
+OBJECTIVES: dict[str, type[Objective]] = {
+    objective.name: objective for objective in (HaLE, SamNeg, AdvNeg, AllNeg, AllNegSquare, NonNeg)
+}
 
 
-def _hale(settings: Settings) -> Objective:
-    return HaLE(
-        make_activation(settings.activation, beta=settings.beta, gamma=settings.gamma),
-        num_queries=settings.queries,
-        alpha=settings.alpha,
-        weight=settings.weight,
-        square=settings.square,
-        relation_scale=settings.relation_scale,
-        leave_out_known=settings.leave_out_known,
-    )
+def objective_class(name: str) -> type[Objective]:
+    """The strategy of a name."""
+    if name not in OBJECTIVES:
+        raise UnknownNameError("strategy", name, OBJECTIVES)
+    return OBJECTIVES[name]
 
 
-OBJECTIVES: dict[str, Callable[[Settings], Objective]] = {HaLE.name: _hale}
-
-
-def make_objective(settings: Settings) -> Objective:
-    """The objective that the settings name."""
-    if settings.strategy not in OBJECTIVES:
-        raise UnknownNameError("strategy", settings.strategy, OBJECTIVES)
-    return OBJECTIVES[settings.strategy](settings)
+def make_objective(settings: Settings) -> Objective | Penalized:
+    """The objective that the settings name, with their penalty if they ask for one."""
+    objective = objective_class(settings.strategy).of(settings)
+    if settings.penalty:
+        return Penalized(objective, weight=settings.penalty, power=settings.penalty_power)
+    return objective

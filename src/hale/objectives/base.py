@@ -5,13 +5,14 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Self
 
 import torch
 from torch import Tensor
 
 from hale.graph import KnownAnswers
-from hale.models import Model
+from hale.models import Model, Similarity
+from hale.settings import Settings
 
 
 @dataclass(frozen=True)
@@ -23,9 +24,27 @@ class Loss:
 
 
 class Objective(ABC):
-    """A training strategy, built from scalars. It never changes what it is handed."""
+    """A training strategy, built from scalars. It never changes what it is handed.
+
+    ``similarities`` are those it works with, ``models`` the only models, each with its
+    similarity, if there are such, and ``because`` says why not the others. ``defaults``
+    are settings that suit it better than the general ones; what a user gives goes before them.
+    """
 
     name: ClassVar[str]
+    formula: ClassVar[str]
+    source: ClassVar[str]
+    similarities: ClassVar[tuple[Similarity, ...]]
+    models: ClassVar[Mapping[str, Similarity] | None] = None
+    takes_biases: ClassVar[bool] = True
+    takes_activation: ClassVar[bool] = True
+    because: ClassVar[str] = ""
+    defaults: ClassVar[Mapping[str, object]] = {}
+
+    @classmethod
+    @abstractmethod
+    def of(cls, settings: Settings) -> Self:
+        """The objective that the settings describe."""
 
     @abstractmethod
     def __call__(

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-import numpy as np
+from typing import ClassVar, Self
+
 import torch
 from torch import Tensor
 
 from hale import geometry
-from hale.activations import Activation
+from hale.activations import Activation, make_activation
 from hale.engine import uniformity
 from hale.errors import InputError
 from hale.graph import KnownAnswers
-from hale.models import Model
+from hale.models import Model, Similarity
 from hale.models.tables import with_rows
 from hale.objectives.base import Loss, Objective
+from hale.objectives.known import known_pairs
+from hale.settings import Settings
 
 
 class HaLE(Objective):
@@ -30,6 +33,11 @@ class HaLE(Objective):
     """
 
     name = "hale"
+    formula = "lambda mean h(c_r d_p^2)^2 + mean_i log sum_j exp(-h(c_i d_ij^2))"
+    source = "Wang et al., WWW 2022"
+    similarities: ClassVar[tuple[Similarity, ...]] = ("l2",)
+    takes_biases = False
+    because = "its uniformity term sums over all entities by squared L2 distance"
 
     def __init__(
         self,
@@ -52,6 +60,19 @@ class HaLE(Objective):
         self.relation_scale = relation_scale
         self.leave_out_known = leave_out_known
 
+    @classmethod
+    def of(cls, settings: Settings) -> Self:
+        """The objective that the settings describe."""
+        return cls(
+            make_activation(settings.activation, beta=settings.beta, gamma=settings.gamma),
+            num_queries=settings.queries,
+            alpha=settings.alpha,
+            weight=settings.weight,
+            square=settings.square,
+            relation_scale=settings.relation_scale,
+            leave_out_known=settings.leave_out_known,
+        )
+
     def __call__(
         self,
         model: Model,
@@ -60,12 +81,10 @@ class HaLE(Objective):
         known: KnownAnswers | None = None,
     ) -> Loss:
         """The loss of positive triples (B, 3); min(m, B) of their queries are sampled."""
-        if self.leave_out_known and known is None:
-            raise InputError("leave_out_known needs the known answers of the training triples.")
         head, relation, tail = triples.unbind(dim=1)
         entities, rows = with_rows(model.entities(), torch.cat((head, tail)))
         heads, tails = rows.chunk(2)
-        queries = model.transform(heads, relation)  # (B, d)
+        queries = model.query_of(heads, relation)  # (B, d)
         scale = self._scale(model, relation, queries)  # (B,)
 
         distance = geometry.squared_distance(queries, tails)
@@ -80,7 +99,7 @@ class HaLE(Objective):
             entities,
             scale.index_select(0, drawn),
             self.activation,
-            self._known_pairs(known, triples[drawn], model.size.num_entities),
+            self._left_out(model, triples[drawn], known),
         )
         total = self.weight * alignment + spread
         return Loss(total, {"alignment": alignment, "uniformity": spread})
@@ -88,20 +107,10 @@ class HaLE(Objective):
     def _scale(self, model: Model, relation: Tensor, like: Tensor) -> Tensor:
         return model.scale(relation) if self.relation_scale else like.new_ones(len(relation))
 
-    def _known_pairs(
-        self, known: KnownAnswers | None, sampled: Tensor, num_entities: int
+    def _left_out(
+        self, model: Model, sampled: Tensor, known: KnownAnswers | None
     ) -> tuple[Tensor, Tensor] | None:
-        """(query, entity) pairs to leave out of the sums of the sampled triples (m, 3).
-
-        A query that every entity answers keeps them all: a sum needs at least one term.
-        """
-        if not self.leave_out_known or known is None:
+        """(query, entity) pairs to leave out of the sums of the sampled triples (m, 3)."""
+        if not self.leave_out_known:
             return None
-        ids = sampled.cpu().numpy()
-        rows, answers = known.of(ids[:, 0], ids[:, 1])
-        partial = np.bincount(rows, minlength=len(ids)) < num_entities
-        rows, answers = rows[partial[rows]], answers[partial[rows]]
-        return (
-            torch.from_numpy(rows).to(sampled.device),
-            torch.from_numpy(answers).to(sampled.device),
-        )
+        return known_pairs(known, sampled, model.size.num_entities)

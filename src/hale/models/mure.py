@@ -1,0 +1,36 @@
+"""MuRE."""
+
+from __future__ import annotations
+
+from typing import Unpack
+
+from torch import Tensor, nn
+
+from hale.graph import GraphSize
+from hale.models.base import Options
+from hale.models.shifted import Shifted
+from hale.models.tables import relation_table
+
+
+class MuRE(Shifted):
+    """Stretch the head by the relation, then shift it.
+
+    q = R_r e_h + r', R_r diagonal   (Balazevic et al. 2019)
+
+    The original shifts the tail; with a reciprocal of every relation it is the same family.
+    """
+
+    name = "mure"
+    formula = "q = R_r * e_h + r'"
+    source = "Balazevic et al., NeurIPS 2019"
+    cost = "2d"
+
+    def __init__(self, size: GraphSize, dim: int, **options: Unpack[Options]) -> None:
+        super().__init__(size, dim, **options)
+        self.stretch = relation_table(size, dim)
+        nn.init.normal_(self.stretch.weight, mean=1.0, std=self.init_scale)
+
+    def turned(self, vectors: Tensor, relation: Tensor) -> Tensor:
+        """Stretched, coordinate by coordinate."""
+        stretched: Tensor = vectors * self.stretch(relation)
+        return stretched

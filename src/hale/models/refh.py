@@ -1,0 +1,20 @@
+"""RefH."""
+
+from __future__ import annotations
+
+from hale.models.hyperbolic import Hyperbolic
+from hale.models.refe import RefE
+
+
+class RefH(Hyperbolic, RefE):
+    """Reflect the head, then shift it, on the Poincare ball.
+
+    q = exp_0(Ref(r) v_h) (+)_c exp_0(r')      (Chami et al. 2020)
+
+    Needs an even dim.
+    """
+
+    name = "refh"
+    formula = "q = exp_0(Ref(r) v_h) (+)_c exp_0(r')"
+    source = "Chami et al., ACL 2020"
+    cost = "12d"

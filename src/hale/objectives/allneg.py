@@ -1,0 +1,117 @@
+"""AllNeg: cross-entropy of each positive against all entities."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import ClassVar, Self
+
+import torch
+from torch import Tensor
+
+from hale.engine import mean_log_sum, uniformity
+from hale.graph import KnownAnswers
+from hale.models import Model, Similarity
+from hale.models.tables import with_rows
+from hale.objectives.base import Loss, Objective
+from hale.objectives.known import known_pairs
+from hale.objectives.samneg import scoring_of
+from hale.objectives.scoring import Scoring
+from hale.settings import Settings
+
+
+class AllNeg(Objective):
+    """Softmax over all entities for every positive of the batch (1-vs-all).
+
+        loss = mean_p [-f_p + log sum_j exp(f_pj)]
+
+    ``leave_out_known`` takes the other known answers of a query out of its sum. The sums go
+    through the engine: for squared L2 distances they are the uniformity term over the whole
+    batch, for other scores they are taken in chunks; no tensor of size B * N is kept.
+    """
+
+    name = "allneg"
+    formula = "mean -f_p + log sum_j exp(f_j) over all entities"
+    source = "Lacroix et al., ICML 2018; Ruffinelli et al., ICLR 2020"
+    similarities: ClassVar[tuple[Similarity, ...]] = ("l2", "dot", "hyperbolic")
+    defaults: ClassVar[Mapping[str, object]] = {
+        "activation": "identity",
+        "leave_out_known": False,
+        "batch_size": 512,
+    }
+
+    def __init__(self, scoring: Scoring, *, leave_out_known: bool = False) -> None:
+        self.scoring = scoring
+        self.leave_out_known = leave_out_known
+
+    @classmethod
+    def of(cls, settings: Settings) -> Self:
+        """The objective that the settings describe."""
+        return cls(scoring_of(settings), leave_out_known=settings.leave_out_known)
+
+    def __call__(
+        self,
+        model: Model,
+        triples: Tensor,
+        generator: torch.Generator,  # noqa: ARG002
+        known: KnownAnswers | None = None,
+    ) -> Loss:
+        """The loss of positive triples (B, 3)."""
+        head, relation, tail = triples.unbind(dim=1)
+        entities, rows = with_rows(model.entities(), torch.cat((head, tail)))
+        heads, tails = rows.chunk(2)
+        queries = model.query_of(heads, relation)
+        curvature = model.curvature(relation)
+        scale = self.scoring.scale(model, relation)
+        without = None
+        if self.leave_out_known:
+            without = known_pairs(known, triples, model.size.num_entities, keep_tail=True)
+
+        compared = model.compare(queries, tails.unsqueeze(1), curvature)
+        biases = model.bias(head, tail)
+        positives = (self.scoring.activate(model, compared, scale).squeeze(1) + biases).mean()
+        if model.similarity == "l2" and model.tail_bias is None:
+            ones = queries.new_ones(len(queries))
+            whole = uniformity(
+                queries,
+                entities,
+                ones if scale is None else scale.squeeze(-1),
+                self.scoring.activation,
+                without,
+            )
+        else:
+            whole = self._log_sum(model, head, queries, curvature, scale, entities, without)
+        return Loss(whole - positives, {"positives": -positives, "all": whole})
+
+    def _log_sum(
+        self,
+        model: Model,
+        head: Tensor,
+        queries: Tensor,
+        curvature: Tensor | None,
+        scale: Tensor | None,
+        entities: Tensor,
+        without: tuple[Tensor, Tensor] | None,
+    ) -> Tensor:
+        def score(
+            queries: Tensor,
+            curvature: Tensor | None,
+            scale: Tensor | None,
+            head_bias: Tensor | None,
+            entities: Tensor,
+            tail_bias: Tensor | None,
+        ) -> Tensor:
+            compared = model.compare_all(queries, entities, curvature)
+            scores = self.scoring.activate(model, compared, scale)
+            if head_bias is None or tail_bias is None:
+                return scores
+            return scores + head_bias + tail_bias.T
+
+        head_bias = tail_bias = None
+        if model.head_bias is not None and model.tail_bias is not None:
+            head_bias, tail_bias = model.head_bias(head), model.tail_bias.weight
+        return mean_log_sum(
+            score,
+            (queries, curvature, scale, head_bias),
+            (entities, tail_bias),
+            without=without,
+        )

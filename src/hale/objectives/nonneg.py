@@ -1,0 +1,64 @@
+"""NonNeg: positives alone, and a constraint on the whole table of entities."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import ClassVar, Self
+
+import torch
+from torch import Tensor
+
+from hale.graph import KnownAnswers
+from hale.models import Model, Similarity
+from hale.models.tables import with_rows
+from hale.objectives.base import Loss, Objective
+from hale.objectives.samneg import scoring_of
+from hale.objectives.scoring import Scoring
+from hale.settings import Settings
+
+
+class NonNeg(Objective):
+    """Pull positives together; keep every entity at distance one from the table's centre.
+
+        loss = lambda mean_p f_p^2 + mean_j (||e_j - m||^2 - 1)^2,   m = mean_j e_j
+
+    A square loss on the positives and a global term, as the paper describes its NonNeg; the form
+    of the global term is ours, the paper gives none. Without it all vectors would fall into
+    one point, where every positive is perfect. f is at most 0, so it needs distances.
+    """
+
+    name = "nonneg"
+    formula = "lambda mean f_p^2 + mean_j (|e_j - centre|^2 - 1)^2"
+    source = "after Peng et al., NAACL 2021"
+    similarities: ClassVar[tuple[Similarity, ...]] = ("l2", "hyperbolic")
+    takes_biases = False
+    because = "its square loss pulls a score towards 0, its best value only where it is a distance"
+    defaults: ClassVar[Mapping[str, object]] = {"activation": "identity", "leave_out_known": False}
+
+    def __init__(self, scoring: Scoring, *, weight: float = 1.0) -> None:
+        self.scoring = scoring
+        self.weight = weight
+
+    @classmethod
+    def of(cls, settings: Settings) -> Self:
+        """The objective that the settings describe."""
+        return cls(scoring_of(settings), weight=settings.weight)
+
+    def __call__(
+        self,
+        model: Model,
+        triples: Tensor,
+        generator: torch.Generator,  # noqa: ARG002
+        known: KnownAnswers | None = None,  # noqa: ARG002
+    ) -> Loss:
+        """The loss of positive triples (B, 3)."""
+        head, relation, tail = triples.unbind(dim=1)
+        entities, rows = with_rows(model.entities(), torch.cat((head, tail)))
+        heads, tails = rows.chunk(2)
+        queries = model.query_of(heads, relation)
+        compared = model.compare(queries, tails.unsqueeze(1), model.curvature(relation))
+        scores = self.scoring.activate(model, compared, self.scoring.scale(model, relation))
+        alignment = scores.square().mean()
+        from_centre = (entities - entities.mean(dim=0)).square().sum(dim=1)
+        spread = (from_centre - 1).square().mean()
+        return Loss(self.weight * alignment + spread, {"alignment": alignment, "spread": spread})

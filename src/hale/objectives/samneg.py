@@ -1,0 +1,80 @@
+"""SamNeg: binary cross-entropy against uniformly sampled negatives."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import ClassVar, Self
+
+import torch
+from torch import Tensor
+from torch.nn.functional import softplus
+
+from hale.activations import make_activation
+from hale.graph import KnownAnswers
+from hale.models import Model, Similarity
+from hale.objectives.base import Loss, Objective
+from hale.objectives.scoring import Scoring
+from hale.settings import Settings
+
+
+class SamNeg(Objective):
+    """Tell each positive from K entities drawn at random in place of its tail.
+
+        loss = mean_p -log sigma(f_p + margin)
+             + mean_p sum_k w_pk -log sigma(-f_pk - margin),   w_pk = 1 / K
+
+    The negatives of a triple are drawn anew in every step, uniformly and with replacement; both
+    directions are queries, so heads are corrupted as well. The margin lets distances, whose f is
+    at most 0, be told apart at a distance of their own; biases do the same where a model has
+    them.
+    """
+
+    name = "samneg"
+    formula = "mean -log s(f_p + margin) + mean_K -log s(-f_n - margin)"
+    source = "Bordes et al., NeurIPS 2013; Trouillon et al., ICML 2016"
+    similarities: ClassVar[tuple[Similarity, ...]] = ("l2", "dot", "hyperbolic")
+    defaults: ClassVar[Mapping[str, object]] = {
+        "activation": "identity",
+        "leave_out_known": False,
+        "batch_size": 1024,
+    }
+
+    def __init__(self, scoring: Scoring, *, negatives: int = 256, margin: float = 0.0) -> None:
+        self.scoring = scoring
+        self.negatives = negatives
+        self.margin = margin
+
+    @classmethod
+    def of(cls, settings: Settings) -> Self:
+        """The objective that the settings describe."""
+        return cls(scoring_of(settings), negatives=settings.negatives, margin=settings.margin)
+
+    def __call__(
+        self,
+        model: Model,
+        triples: Tensor,
+        generator: torch.Generator,
+        known: KnownAnswers | None = None,  # noqa: ARG002
+    ) -> Loss:
+        """The loss of positive triples (B, 3)."""
+        head, relation, tail = triples.unbind(dim=1)
+        drawn = torch.randint(
+            model.size.num_entities, (len(triples), self.negatives), generator=generator
+        )
+        candidates = torch.cat((tail.unsqueeze(1), drawn.to(tail.device)), dim=1)
+        scores = self.margin + self.scoring.candidates(model, head, relation, candidates)
+        positives = softplus(-scores[:, 0]).mean()
+        negatives = self.weigh(scores[:, 1:])
+        return Loss(positives + negatives, {"positives": positives, "negatives": negatives})
+
+    def weigh(self, scores: Tensor) -> Tensor:
+        """The negatives' part, from f + margin (B, K): all alike."""
+        return softplus(scores).mean()
+
+
+def scoring_of(settings: Settings) -> Scoring:
+    """The score that the settings describe."""
+    return Scoring(
+        make_activation(settings.activation, beta=settings.beta, gamma=settings.gamma),
+        relation_scale=settings.relation_scale,
+    )

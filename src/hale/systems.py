@@ -1,0 +1,145 @@
+"""Systems: a model, a strategy and an activation that go together, or the reason why not."""
+
+from __future__ import annotations
+
+import torch
+
+from hale.errors import SettingsError
+from hale.graph import GraphSize
+from hale.models import MODELS, Model, Options, Similarity, model_class
+from hale.objectives import OBJECTIVES, Objective, Penalized, make_objective, objective_class
+from hale.settings import Settings, make_settings
+
+
+def complete(**values: object) -> Settings:
+    """Settings from what a user gave; the rest as suits the model and the strategy.
+
+    Without a strategy it is the first that the model goes with: HaLE where it can be. A scale
+    per relation belongs to an activation, so the identity comes without one.
+    """
+    given = {name: value for name, value in values.items() if value is not None}
+    model = model_class(str(given.get("model", Settings.model_fields["model"].default)))
+    strategy = objective_class(str(given.get("strategy", default_strategy(model))))
+    filled: dict[str, object] = {
+        "strategy": strategy.name,
+        **strategy.defaults,
+        **model.defaults.get(strategy.name, {}),
+        **given,
+    }
+    if filled.get("activation") == "identity":
+        filled.setdefault("relation_scale", False)
+    return make_settings(**filled)
+
+
+def default_strategy(model: type[Model]) -> str:
+    """HaLE for models that measure squared L2 distances by themselves, else what they know best."""
+    return {"l2": "hale", "dot": "allneg", "hyperbolic": "advneg"}[model.similarities[0]]
+
+
+def build_model(settings: Settings, size: GraphSize) -> Model:
+    """The model that the settings describe, freshly initialised."""
+    model, strategy = model_class(settings.model), objective_class(settings.strategy)
+    options: Options = {
+        "init_scale": settings.init_scale,
+        "similarity": similarity_of(settings),
+        "biases": strategy.takes_biases and model.own_biases
+        if settings.biases is None
+        else settings.biases,
+        "dropout": settings.dropout,
+    }
+    built = model(size, settings.dim, **options)
+    return built.double() if settings.precision == "float64" else built
+
+
+def build_objective(settings: Settings) -> Objective | Penalized:
+    """The objective that the settings describe, once they are found to go together."""
+    check(settings)
+    return make_objective(settings)
+
+
+def similarity_of(settings: Settings) -> Similarity:
+    """The similarity that is asked for, or the model's first that the strategy takes."""
+    model, strategy = model_class(settings.model), objective_class(settings.strategy)
+    if settings.similarity is not None:
+        return settings.similarity
+    shared = common(model, strategy)
+    return shared[0] if shared else model.similarities[0]
+
+
+def common(model: type[Model], strategy: type[Objective]) -> list[Similarity]:
+    """The similarities by which the two go together; none if they do not."""
+    if strategy.models is not None:
+        return [strategy.models[model.name]] if model.name in strategy.models else []
+    return [name for name in model.similarities if name in strategy.similarities]
+
+
+def check(settings: Settings) -> None:
+    """Refuse a combination that the mathematics rules out, with the nearest that works."""
+    faults = [fault for fault in (_combine(settings), _activate(settings)) if fault]
+    if faults:
+        raise SettingsError(faults)
+
+
+def _combine(settings: Settings) -> str | None:
+    model, strategy = model_class(settings.model), objective_class(settings.strategy)
+    similarity = similarity_of(settings)
+    if similarity not in model.similarities:
+        return (
+            f"similarity: {model.name} compares by {' or '.join(model.similarities)}, "
+            f"not by {similarity}"
+        )
+    if strategy.models is not None and model.name not in strategy.models:
+        return (
+            f"strategy: {strategy.name} does not take {model.name}: {strategy.because}. It takes "
+            f"{', '.join(strategy.models)}; {model.name} goes with "
+            f"{', '.join(strategies_for(model))}"
+        )
+    if similarity not in common(model, strategy):
+        return f"strategy: {strategy.name} does not take {_nearest(settings, similarity)}"
+    if settings.biases and not strategy.takes_biases:
+        return (
+            f"biases: {strategy.name} has no place for them ({strategy.because}); "
+            "leave them out, or take samneg, advneg or allneg"
+        )
+    return None
+
+
+def _nearest(settings: Settings, similarity: Similarity) -> str:
+    """What is wrong with a model's similarity, and what to take instead."""
+    model, strategy = model_class(settings.model), objective_class(settings.strategy)
+    other = common(model, strategy)
+    why = f"{model.name} by {similarity}: {strategy.because}"
+    if other:
+        return f"{why}. Take --similarity {other[0]}"
+    sibling = next((name for name, kind in MODELS.items() if kind in model.__bases__), None)
+    instead = f"Take --model {sibling}, its Euclidean sibling, or " if sibling else "Take "
+    return f"{why}. {instead}--strategy {' or '.join(strategies_for(model))}"
+
+
+def _activate(settings: Settings) -> str | None:
+    strategy = objective_class(settings.strategy)
+    if settings.activation == "identity" and not settings.relation_scale:
+        return None
+    if not strategy.takes_activation:
+        return (
+            f"activation: {strategy.name} takes the identity, without a scale per relation "
+            f"({strategy.because}); for {settings.activation}, take --strategy allneg"
+        )
+    if similarity_of(settings) == "dot":
+        return (
+            f"activation: {settings.activation} with a scale per relation acts on distances, and "
+            f"{settings.model} takes inner products here; take --activation identity "
+            "--no-relation-scale, or --similarity l2"
+        )
+    return None
+
+
+def strategies_for(model: type[Model]) -> list[str]:
+    """The strategies that a model goes with."""
+    return [name for name, strategy in OBJECTIVES.items() if common(model, strategy)]
+
+
+def count_parameters(model: type[Model], size: GraphSize, dim: int) -> int:
+    """Trainable numbers of a model, biases as its authors have them; nothing is allocated."""
+    with torch.device("meta"):
+        return sum(parameter.numel() for parameter in model(size, dim).parameters())

@@ -1,0 +1,80 @@
+"""AllNeg against plain Python scalars, on both of its ways through the engine."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+import torch
+
+from hale.activations import Activation, Hanon, Identity
+from hale.errors import InputError
+from hale.graph import Graph
+from hale.objectives import AllNeg
+from hale.objectives.scoring import Scoring
+from tests.objectives.scalars import build, f, is_left_alone
+from tests.objectives.test_samneg import KINDS
+
+
+@pytest.mark.parametrize(("name", "similarity", "biases", "h", "scaled"), KINDS)
+@pytest.mark.parametrize("leave_out_known", [False, True])
+def test_against_scalars(
+    graph: Graph,
+    name: str,
+    similarity: str,
+    biases: bool,
+    h: Activation,
+    scaled: bool,
+    leave_out_known: bool,
+) -> None:
+    model = build(graph, name, similarity=similarity, biases=biases)
+    batch = torch.tensor(graph.both_directions(graph.train)[::9])
+    known = graph.known("train")
+    objective = AllNeg(Scoring(h, relation_scale=scaled), leave_out_known=leave_out_known)
+    loss = objective(model, batch, torch.Generator(), known)
+    wanted = 0.0
+    for head, relation, tail in batch.tolist():
+        others = set(known.of(*(torch.tensor([x]).numpy() for x in (head, relation)))[1].tolist())
+        kept = [
+            e
+            for e in range(len(graph.entities))
+            if not (leave_out_known and e in others and e != tail)
+        ]
+        scores = {e: f(model, head, relation, e, h, scaled=scaled) for e in kept}
+        wanted -= scores[tail]
+        wanted += math.log(sum(math.exp(score) for score in scores.values()))
+    assert loss.total.item() == pytest.approx(wanted / len(batch))
+    assert loss.total.item() == pytest.approx(sum(p.item() for p in loss.parts.values()))
+
+
+@pytest.mark.parametrize(("name", "similarity", "biases", "h", "scaled"), KINDS)
+def test_gradients_against_plain_autograd(
+    graph: Graph, name: str, similarity: str, biases: bool, h: Activation, scaled: bool
+) -> None:
+    """Through the engine, and through one matrix of all scores."""
+    model = build(graph, name, similarity=similarity, biases=biases)
+    batch = torch.tensor(graph.train[:7])
+    scoring = Scoring(h, relation_scale=scaled)
+    AllNeg(scoring)(model, batch, torch.Generator()).total.backward()
+    found = {key: p.grad.clone() for key, p in model.named_parameters() if p.grad is not None}
+    model.zero_grad()
+    head, relation, tail = batch.unbind(1)
+    everything = torch.arange(len(graph.entities)).expand(len(batch), -1)
+    scores = scoring.candidates(model, head, relation, everything)
+    torch.nn.functional.cross_entropy(scores, tail).backward()
+    assert set(found) == {key for key, p in model.named_parameters() if p.grad is not None}
+    for key, parameter in model.named_parameters():
+        if parameter.grad is not None:
+            torch.testing.assert_close(found[key], parameter.grad, atol=1e-9, rtol=1e-6)
+
+
+@pytest.mark.parametrize("name", ["rote", "roth", "complex", "conve"])
+def test_inputs_and_gradients(graph: Graph, name: str) -> None:
+    objective = AllNeg(Scoring(Identity(), relation_scale=False))
+    assert is_left_alone(build(graph, name), graph, objective)
+
+
+def test_known_answers_are_needed_to_leave_them_out(graph: Graph) -> None:
+    objective = AllNeg(Scoring(Hanon(), relation_scale=True), leave_out_known=True)
+    with pytest.raises(InputError, match="needs the known answers"):
+        objective(build(graph), torch.tensor(graph.train), torch.Generator())
