@@ -33,6 +33,7 @@ ROOMS = [
     "interrupt",
     "store",
     "stopping",
+    "batches",
     "optimizers",
     "run",
     "checkpoint",

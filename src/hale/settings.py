@@ -92,7 +92,10 @@ class Settings(BaseModel):
         1.0, ge=0, description="Sharpness of the negatives' weights (advneg)."
     )
     negative_weight: float = Field(
-        0.01, gt=0, le=1, description="Weight of triples that are not positive, under the square loss."
+        0.01,
+        gt=0,
+        le=1,
+        description="Weight of triples that are not positive, under the square loss.",
     )
     penalty: float = Field(
         0.0, ge=0, description="Weight of a penalty on the vectors that a batch uses."

@@ -4,23 +4,25 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
-from typing import Protocol
+from typing import Literal, Protocol
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from hale import checkpoint
+from hale.batches import Batches, Shuffled
 from hale.checkpoint import State
 from hale.device import choose_device, keep_freed_memory, use_threads
 from hale.errors import EvaluationError, RunError, SettingsError, TrainingError
 from hale.evaluator import Metrics, filtered_ranks
 from hale.graph import Graph, GraphSize, Ids, KnownAnswers
 from hale.interrupt import stop_on_signal
+from hale.models import Model
 from hale.objectives import Loss
 from hale.optimizers import make_optimizer
 from hale.randomness import Stream, draw_seed, generator
@@ -32,6 +34,9 @@ from hale.systems import build_model, build_objective, complete
 
 # A run is saved after every validation, and in between when this much time has passed.
 SAVE_SECONDS = 60.0
+
+Criterion = Callable[[Model, Tensor, torch.Generator, KnownAnswers | None], Loss]
+Keep = Literal["best", "last"]
 
 
 class Observer(Protocol):
@@ -91,9 +96,24 @@ def check(settings: Settings) -> None:
 
 
 class Trainer:
-    """One run in the making."""
+    """One run in the making.
 
-    def __init__(self, graph: Graph, settings: Settings, observer: Observer | None = None) -> None:
+    It trains the model that the settings describe, freshly initialised or from the weights
+    ``start``, on all training triples or on the ``batches`` given, by the objective that the
+    settings describe or by ``objective``. It keeps the best state by validation, or the last.
+    """
+
+    def __init__(
+        self,
+        graph: Graph,
+        settings: Settings,
+        observer: Observer | None = None,
+        *,
+        start: Mapping[str, Tensor] | None = None,
+        batches: Batches | None = None,
+        objective: Criterion | None = None,
+        keep: Keep = "best",
+    ) -> None:
         if not len(graph.train):
             raise SettingsError([f"the graph {graph.name!r} has no training triples"])
         if settings.patience is not None and not len(graph.valid):
@@ -106,23 +126,27 @@ class Trainer:
         keep_freed_memory()
         self.device = choose_device(settings.device)
 
-        self.objective = build_objective(settings)
+        self.keep = keep
+        self.objective: Criterion = objective or build_objective(settings)
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(draw_seed(settings.seed, Stream.INIT))
             model = build_model(settings, graph.size)
+        if start is not None:
+            model.load_state_dict(start)
         self.model = model.to(self.device)
         self.optimizer = make_optimizer(settings.optimizer, self.model, settings.learning_rate)
-        both = graph.both_directions(graph.train)
-        self.triples = torch.tensor(both, device=self.device)  # (2n, 3)
+        if batches is None:
+            both = torch.tensor(graph.both_directions(graph.train), device=self.device)  # (2n, 3)
+            batches = Shuffled(both, settings.batch_size, settings.seed)
+        self.batches = batches
         self.known_train = graph.known("train")
         self.sample = self._validation_sample()
 
-        self.steps_per_epoch = math.ceil(len(both) / settings.batch_size)
+        self.steps_per_epoch = batches.steps_per_epoch
         self.rule = StopRule(settings, self.steps_per_epoch)
         self.state = State()
         self.kept_weights: dict[str, Tensor] = {}  # none until a state is kept
         self.saved = time.monotonic()
-        self._order: tuple[int, Tensor] | None = None  # epoch, and its order of triples
 
     @cached_property
     def known(self) -> KnownAnswers:
@@ -184,7 +208,8 @@ class Trainer:
         draws = generator(self.settings.seed, Stream.SAMPLE, clock.step)
         self.optimizer.zero_grad(set_to_none=True)
         with self._dropout_draws():
-            loss = self.objective(self.model, self._batch(), draws, self.known_train)
+            batch = self.batches.at(clock.step)
+            loss = self.objective(self.model, batch, draws, self.known_train)
         if not math.isfinite(loss.total.item()):
             parts = [name for name, part in loss.parts.items() if not torch.isfinite(part)]
             raise self._not_finite(f"loss ({' and '.join(parts) or 'total'})")
@@ -203,16 +228,6 @@ class Trainer:
             step = self.state.clock.step
             torch.manual_seed(draw_seed(self.settings.seed, Stream.DROPOUT, step))
             yield
-
-    def _batch(self) -> Tensor:
-        """The triples (B, 3) of the step at hand; every epoch has its own order."""
-        epoch, place = divmod(self.state.clock.step, self.steps_per_epoch)
-        if self._order is None or self._order[0] != epoch:
-            draws = generator(self.settings.seed, Stream.SHUFFLE, epoch)
-            order = torch.randperm(len(self.triples), generator=draws)
-            self._order = (epoch, order.to(self.device))
-        start = place * self.settings.batch_size
-        return self.triples[self._order[1][start : start + self.settings.batch_size]]
 
     def _validation_sample(self) -> Ids:
         valid, size = self.graph.valid, self.settings.validation_sample
@@ -243,14 +258,15 @@ class Trainer:
         best = state.kept
         # Without a valid split there is nothing to compare: the latest is kept.
         better = best is None or not metrics or metrics["mrr"] > best.metrics["mrr"]
+        keep = better or self.keep == "last"
         state.history.append(record)
         self.rule.judge(clock, better=better)
-        if better:
+        if keep:
             state.kept_step, self.kept_weights = clock.step, self._weights()
         clock.validation_seconds += time.perf_counter() - began
         self._save()
         if self.observer:
-            self.observer.validated(record, kept=better)
+            self.observer.validated(record, kept=keep)
 
     def _save(self) -> None:
         if self.state.kept is None:  # interrupted before any validation: keep what there is

@@ -1,0 +1,48 @@
+"""Anchored: any strategy, with a penalty on known entities that leave their place."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+
+from hale.graph import KnownAnswers
+from hale.models import Model
+from hale.objectives.base import Loss
+
+
+class Anchored:
+    """The loss, and what it costs to move the entities that were there before.
+
+        loss + weight * 1/(2B) sum over the heads and tails i of the batch, known ones,
+                               of ||e_i - a_i||^2
+
+    a (n, d) are the places of entities 0 .. n - 1, the known ones; those after them move freely.
+    """
+
+    def __init__(
+        self,
+        objective: Callable[[Model, Tensor, torch.Generator, KnownAnswers | None], Loss],
+        anchors: Tensor,
+        *,
+        weight: float,
+    ) -> None:
+        self.objective = objective
+        self.anchors = anchors
+        self.weight = weight
+
+    def __call__(
+        self,
+        model: Model,
+        triples: Tensor,
+        generator: torch.Generator,
+        known: KnownAnswers | None = None,
+    ) -> Loss:
+        """The loss of positive triples (B, 3)."""
+        loss = self.objective(model, triples, generator, known)
+        ends = torch.cat((triples[:, 0], triples[:, 2]))
+        ours = ends[ends < len(self.anchors)]
+        moved = model.entity(ours) - self.anchors.to(ours.device).index_select(0, ours)
+        anchor = moved.square().sum() / len(ends)
+        return Loss(loss.total + self.weight * anchor, {**loss.parts, "anchor": anchor})
