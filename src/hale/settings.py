@@ -40,6 +40,12 @@ class Settings(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
+    recipe: Literal["auto", "paper", "none"] = Field(
+        "auto",
+        description="What fills in settings that are not given: auto (the graph's recipe, or a "
+        "rule by its size), paper or none.",
+    )
+
     # The model
     model: str = Field("rotl", description="Model; 'hale models' lists them.")
     dim: int = Field(32, ge=1, description="Size of an entity vector (d).")
@@ -92,7 +98,10 @@ class Settings(BaseModel):
         1.0, ge=0, description="Sharpness of the negatives' weights (advneg)."
     )
     negative_weight: float = Field(
-        0.01, gt=0, le=1, description="Weight of triples that are not positive, under the square loss."
+        0.01,
+        gt=0,
+        le=1,
+        description="Weight of triples that are not positive, under the square loss.",
     )
     penalty: float = Field(
         0.0, ge=0, description="Weight of a penalty on the vectors that a batch uses."
