@@ -27,6 +27,7 @@ ROOMS = [
     "models",
     "engine",
     "objectives",
+    "recipes",
     "systems",
     "device",
     "randomness",
@@ -43,6 +44,8 @@ ROOMS = [
     "plots",
     "display",
     "bench",
+    "experiments",
+    "tuner",
     "cli",
     "__main__",
 ]

@@ -40,6 +40,12 @@ class Settings(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
+    recipe: Literal["auto", "paper", "none"] = Field(
+        "auto",
+        description="What fills in settings that are not given: auto (the graph's recipe, or a "
+        "rule by its size), paper or none.",
+    )
+
     # The model
     model: str = Field("rotl", description="Model; 'hale models' lists them.")
     dim: int = Field(32, ge=1, description="Size of an entity vector (d).")

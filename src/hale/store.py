@@ -136,14 +136,7 @@ class RunFolder:
         self.write_tensors(TRIPLES, triples, {})
 
     def _replace(self, name: str, write: Callable[[Path], object]) -> None:
-        waiting = self.path / f".{name}.new"
-        try:
-            write(waiting)
-            with waiting.open("rb+") as file:
-                os.fsync(file.fileno())
-            waiting.replace(self.path / name)
-        except OSError as error:
-            raise RunError(f"{self.path / name} cannot be written: {error.strerror}.") from None
+        replace_whole(self.path / name, write)
 
     # -- reading ---------------------------------------------------------------
 
@@ -247,6 +240,18 @@ class RunFolder:
     def remove(self, name: str) -> None:
         """Remove a file that no longer holds."""
         (self.path / name).unlink(missing_ok=True)
+
+
+def replace_whole(target: Path, write: Callable[[Path], object]) -> None:
+    """Write a file beside its place and move it there: a kill leaves the old or the new one."""
+    waiting = target.with_name(f".{target.name}.new")
+    try:
+        write(waiting)
+        with waiting.open("rb+") as file:
+            os.fsync(file.fileno())
+        waiting.replace(target)
+    except OSError as error:
+        raise RunError(f"{target} cannot be written: {error.strerror}.") from None
 
 
 def free_folder(root: str | Path, stem: str) -> Path:

@@ -5,17 +5,20 @@ from __future__ import annotations
 import torch
 
 from hale.errors import SettingsError
-from hale.graph import GraphSize
+from hale.graph import Graph, GraphSize
 from hale.models import MODELS, Model, Options, Similarity, model_class
 from hale.objectives import OBJECTIVES, Objective, Penalized, make_objective, objective_class
+from hale.recipes import recipe_values
 from hale.settings import Settings, make_settings
 
 
-def complete(**values: object) -> Settings:
-    """Settings from what a user gave; the rest as suits the model and the strategy.
+def complete(graph: Graph | None = None, **values: object) -> Settings:
+    """Settings from what a user gave; the rest as suits the strategy, the model and the graph.
 
-    Without a strategy it is the first that the model goes with: HaLE where it can be. A scale
-    per relation belongs to an activation, so the identity comes without one.
+    What is given goes before the recipe (see hale.recipes), that before what suits the model and
+    the strategy in general. Without a strategy it is the one that the model knows best: HaLE
+    where it measures squared L2 distances. A scale per relation belongs to an activation, so the
+    identity comes without one.
     """
     given = {name: value for name, value in values.items() if value is not None}
     model = model_class(str(given.get("model", Settings.model_fields["model"].default)))
@@ -24,8 +27,15 @@ def complete(**values: object) -> Settings:
         "strategy": strategy.name,
         **strategy.defaults,
         **model.defaults.get(strategy.name, {}),
-        **given,
+        **recipe_values(str(given.get("recipe", "auto")), graph, strategy.name, model.name),
     }
+    for one, other in (("alpha", "queries"), ("queries", "alpha")):
+        if one in given:  # two ways to say the same
+            filled.pop(other, None)
+    filled |= given
+    batch, queries = filled.get("batch_size"), filled.get("queries")
+    if "queries" not in given and isinstance(batch, int) and isinstance(queries, int):
+        filled["queries"] = min(batch, queries)  # they are sampled from a batch
     if filled.get("activation") == "identity":
         filled.setdefault("relation_scale", False)
     return make_settings(**filled)

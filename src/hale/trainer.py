@@ -82,7 +82,7 @@ def train(
         return trainer.fit()
     if graph is None:
         raise SettingsError(["a graph is needed, unless a run is resumed"])
-    trainer = Trainer(graph, settings or complete(**values), observer)
+    trainer = Trainer(graph, settings or complete(graph, **values), observer)
     if out is not None:
         trainer.begin(out, overwrite=overwrite)
     return trainer.fit()

@@ -55,11 +55,13 @@ def test_what_is_absent_or_needs_no_gradient() -> None:
 def test_nothing_of_all_pairs_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(partition, "CHUNK_ELEMENTS", 30)
     kept: list[int] = []
+
+    def note(x: Tensor) -> Tensor:
+        kept.append(x.numel())
+        return x
+
     leaves = [x.requires_grad_() for x in inputs()]
-    pack = torch.autograd.graph.saved_tensors_hooks(
-        lambda x: (kept.append(x.numel()), x)[1], lambda x: x
-    )
-    with pack:
+    with torch.autograd.graph.saved_tensors_hooks(note, lambda x: x):
         value = mean_log_sum(score, leaves[:2], leaves[2:])
     during = list(kept)
     assert during, "the scores of a chunk are saved while its gradient is taken"

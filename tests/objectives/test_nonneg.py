@@ -18,7 +18,7 @@ def test_against_scalars(graph: Graph, name: str, h: Activation) -> None:
     model = build(graph, name, biases=False)
     batch = torch.tensor(graph.train)
     loss = NonNeg(Scoring(h, relation_scale=True), weight=0.4)(model, batch, torch.Generator())
-    alignment = sum(f(model, *triple, h, scaled=True) ** 2 for triple in batch.tolist())
+    alignment = sum(f(model, a, r, b, h, scaled=True) ** 2 for a, r, b in batch.tolist())
     rows = model.entities().tolist()
     centre = [sum(column) / len(rows) for column in zip(*rows, strict=True)]
     spread = sum(

@@ -36,6 +36,7 @@ def train(
     ] = None,
     *,
     model: Annotated[str | None, setting("model", "--model")] = None,
+    recipe: Annotated[str | None, setting("recipe", "--recipe")] = None,
     dim: Annotated[int | None, setting("dim", "--dim", "-d")] = None,
     budget: Annotated[str | None, setting("budget", "--budget")] = None,
     epochs: Annotated[int | None, setting("epochs", "--epochs")] = None,

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Self
+from collections.abc import Mapping
+from typing import ClassVar, Self
 
 from torch import Tensor
 from torch.nn.functional import softplus
@@ -20,6 +21,7 @@ class AdvNeg(SamNeg):
     """
 
     name = "advneg"
+    defaults: ClassVar[Mapping[str, object]] = {**SamNeg.defaults, "margin": 1.0}
     formula = "as samneg, with negatives weighed by softmax_k(temperature f_k)"
     source = "Sun et al., ICLR 2019"
 

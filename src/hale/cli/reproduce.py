@@ -1,0 +1,126 @@
+"""hale reproduce."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.table import Table
+
+from hale.cli.common import INTERRUPTED, Json, app, err, out, print_json, reporting
+from hale.errors import InputError, UnknownNameError
+
+if TYPE_CHECKING:
+    from hale.experiments import Entry
+
+RESULTS = Path("docs/results")
+
+
+@app.command()
+@reporting
+def reproduce(
+    what: Annotated[
+        str | None,
+        typer.Argument(help="table3, table4, table5, figure2, figure3 or figure4.", metavar="WHAT"),
+    ] = None,
+    dataset: Annotated[str, typer.Option("--dataset", help="Some data sets, by comma.")] = "",
+    model: Annotated[str, typer.Option("--model", help="Some models, by comma.")] = "",
+    strategy: Annotated[str, typer.Option("--strategy", help="Some strategies, by comma.")] = "",
+    scale: Annotated[
+        float, typer.Option("--scale", help="Share of the paper's time.", min=0.0001, max=1)
+    ] = 1.0,
+    seeds: Annotated[int, typer.Option("--seeds", help="Number of seeds.", min=1)] = 1,
+    recipe: Annotated[
+        str, typer.Option("--recipe", help="auto (tuned settings), paper or none.")
+    ] = "auto",
+    results: Annotated[
+        Path, typer.Option("--out", help="Folder of the page, its figures and cells/.")
+    ] = RESULTS,
+    work: Annotated[
+        Path, typer.Option("--runs", help="Folder of the runs behind the cells.")
+    ] = Path("runs/reproduce"),
+    only_list: Annotated[
+        bool, typer.Option("--list", help="Show the cells and the time they take; run nothing.")
+    ] = False,
+    render: Annotated[
+        bool, typer.Option("--render", help="Render what is finished; run nothing.")
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Fill a table or figure of the paper, or a slice of it, and render what is finished.
+
+    Each system is a cell: a file with its settings, seed, machine, curve and metrics. Finished
+    cells are skipped, and a cell that was killed goes on where it stopped.
+    """
+    from dataclasses import replace
+
+    from hale.experiments import EXPERIMENTS, fill, read_cells
+    from hale.experiments.page import write_page
+    from hale.recipes import NAMES
+
+    if recipe not in NAMES:
+        raise UnknownNameError("recipe", recipe, NAMES)
+    if what is not None and what not in EXPERIMENTS:
+        raise UnknownNameError("table or figure", what, EXPERIMENTS)
+    if what is None and not (render or only_list):
+        raise InputError(f"Name a table or figure: {', '.join(EXPERIMENTS)}; or ask for --render.")
+    chosen: list[Entry] = []
+    for name, experiment in EXPERIMENTS.items():
+        if what in (None, name):
+            chosen += experiment.select(_names(dataset), _names(model), _names(strategy))
+    if what is not None and not chosen and EXPERIMENTS[what].entries:
+        raise InputError(f"No cell of {what} has that data set, model and strategy.")
+    cells = {
+        cell.key(seed, scale): (cell, seed)
+        for seed in range(seeds)
+        for cell in (replace(entry.cell, recipe=recipe) for entry in chosen)
+    }
+    finished = read_cells(results / "cells")
+    if only_list:
+        _list({k: c.seconds * scale for k, (c, _) in cells.items()}, set(finished))
+        return
+    if not render:
+        from hale.display import LiveProgress
+
+        for number, (key, (cell, seed)) in enumerate(cells.items(), start=1):
+            if key in finished:
+                err.print(f"{number}/{len(cells)} {key}: finished before")
+                continue
+            err.print(f"{number}/{len(cells)} {key}: {cell.seconds * scale:,.0f} s of training")
+            with LiveProgress(err).live() as progress:
+                filled = fill(
+                    cell,
+                    seed=seed,
+                    scale=scale,
+                    folder=results / "cells",
+                    work=work,
+                    observer=progress,
+                )
+            if filled is None:
+                err.print("interrupted; the same command goes on from here")
+                raise typer.Exit(INTERRUPTED)
+            finished[key] = filled
+            err.print(f"  test MRR {filled.metrics['mrr']:.4f}")
+    page = write_page(results, work, points=what in (None, "figure4"))
+    if as_json:
+        rows = [{"key": key, **finished[key].metrics} for key in cells if key in finished]
+        print_json({"page": str(page), "cells": rows})
+        return
+    out.print(f"page: {page}")
+
+
+def _names(text: str) -> tuple[str, ...]:
+    return tuple(part.strip() for part in text.split(",") if part.strip())
+
+
+def _list(seconds: dict[str, float], finished: set[str]) -> None:
+    table = Table(box=None, header_style="bold")
+    table.add_column("cell")
+    table.add_column("seconds", justify="right")
+    table.add_column("finished")
+    for key, time in seconds.items():
+        table.add_row(key, f"{time:,.0f}", "yes" if key in finished else "")
+    out.print(table)
+    left = sum(time for key, time in seconds.items() if key not in finished)
+    out.print(f"{len(seconds)} cells, {left / 3600:.1f} h of training left")

@@ -1,0 +1,196 @@
+"""What each table and figure compares: the systems, the data, the time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from hale.activations import ACTIVATIONS
+from hale.experiments.cells import Cell
+from hale.experiments.paper import FIVE, SECONDS, TABLE3, TABLE4, TABLE5, TITLES, Figures
+
+LOW, HIGH = 32, 256
+CURVE_SECONDS = 200.0  # what the paper's Figure 3 shows
+# Official files that are not always to be had, and what stands in for their scale.
+STAND_INS = {"wikidata-83k": "codex-l"}
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A place in a table or figure, and the cell that fills it."""
+
+    group: str
+    row: str
+    cell: Cell
+    paper: Figures | None = None
+    paper_is_full: bool = False  # the paper's figure is of a model trained without a limit
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """A table or a figure of the paper."""
+
+    name: str
+    title: str
+    kind: Literal["table", "curves", "points", "functions"]
+    entries: tuple[Entry, ...] = ()
+
+    def select(
+        self,
+        datasets: tuple[str, ...] = (),
+        models: tuple[str, ...] = (),
+        strategies: tuple[str, ...] = (),
+    ) -> list[Entry]:
+        """The entries of some data sets, models and strategies; all where none is named."""
+        chosen = []
+        for entry in self.entries:
+            values = dict(entry.cell.values)
+            if datasets and entry.cell.dataset not in datasets:
+                continue
+            if models and values["model"] not in models:
+                continue
+            if strategies and values["strategy"] not in strategies:
+                continue
+            chosen.append(entry)
+        return chosen
+
+
+def cell(
+    dataset: str,
+    strategy: str,
+    model: str,
+    *,
+    dim: int,
+    variant: str = "",
+    seconds: float | None = None,
+    **changes: object,
+) -> Cell:
+    """A cell by the names of its parts; ``changes`` are settings that differ."""
+    system = f"{strategy}-{model}" + (f"-{variant}" if variant else "")
+    values = {"model": model, "strategy": strategy, **changes}
+    full = SECONDS[STAND_INS.get(dataset, dataset)] if seconds is None else seconds
+    return Cell(dataset, system, dim, full, tuple(values.items()))
+
+
+def _table3() -> Experiment:
+    entries = []
+    for dataset in ("fb15k-237", "wn18rr"):
+        for model in ("murp", "refh", "roth", "atth"):
+            paper = TABLE3[dataset, "full", model]
+            made = cell(dataset, "advneg", model, dim=LOW)
+            entries.append(Entry("Hyperbolic, AdvNeg", TITLES[model], made, paper, True))
+        for strategy, group in (("samneg", "SamNeg"), ("hale", "HaLE")):
+            for model in FIVE:
+                paper = TABLE3[dataset, strategy, model]
+                made = cell(dataset, strategy, model, dim=LOW)
+                entries.append(Entry(group, TITLES[model], made, paper))
+    return Experiment("table3", "Table 3: link prediction at d = 32", "table", tuple(entries))
+
+
+def _table4() -> Experiment:
+    entries = []
+    for dataset in ("codex-s", "codex-m", "codex-l", *STAND_INS):
+        full = ("rescal", "transe", "complex", "conve", "tucker")
+        for model in full:
+            paper = TABLE4.get((dataset, "full", model))
+            made = cell(dataset, "allneg", model, dim=HIGH)
+            entries.append(Entry("AllNeg baselines", TITLES[model], made, paper, True))
+        for strategy, group in (("samneg", "SamNeg"), ("hale", "HaLE")):
+            for model in FIVE:
+                paper = TABLE4.get((dataset, strategy, model))
+                made = cell(dataset, strategy, model, dim=HIGH)
+                entries.append(Entry(group, TITLES[model], made, paper))
+    return Experiment("table4", "Table 4: link prediction at d = 256", "table", tuple(entries))
+
+
+def _table5() -> Experiment:
+    entries = []
+    for dataset in ("codex-m", "fb15k-237", "wn18rr"):
+        rows = {
+            "HaLE-RotL": cell(dataset, "hale", "rotl", dim=LOW),
+            "w/o Activation": cell(
+                dataset,
+                "hale",
+                "rotl",
+                dim=LOW,
+                variant="no-activation",
+                activation="identity",
+                relation_scale=True,
+            ),
+            "w/o PosSquare": cell(
+                dataset, "hale", "rotl", dim=LOW, variant="no-square", square=False
+            ),
+            "w/o RelRatio": cell(
+                dataset, "hale", "rotl", dim=LOW, variant="no-scale", relation_scale=False
+            ),
+            "HA + SamNeg": cell(
+                dataset, "samneg", "rotl", dim=LOW, variant="hanon", activation="hanon"
+            ),
+            "HA + AllNeg": cell(
+                dataset, "allneg", "rotl", dim=LOW, variant="hanon", activation="hanon"
+            ),
+        }
+        entries += [Entry("RotL", row, made, TABLE5[dataset, row]) for row, made in rows.items()]
+    return Experiment("table5", "Table 5: ablation of HaLE-RotL at d = 32", "table", tuple(entries))
+
+
+CURVE_SETS = ("wn18rr", "fb15k-237", "codex-m")
+STRATEGIES = {
+    "hale": "HaLE",
+    "allneg": "AllNeg",
+    "advneg": "AdvNeg",
+    "samneg": "SamNeg",
+    "nonneg": "NonNeg",
+}
+
+
+def _figure3() -> Experiment:
+    entries = []
+    for dataset in CURVE_SETS:
+        for strategy, title in STRATEGIES.items():
+            made = cell(dataset, strategy, "rote", dim=LOW, variant="200s", seconds=CURVE_SECONDS)
+            entries.append(Entry("strategies", title, made))
+        for activation in ACTIVATIONS:
+            if activation == "hanon":
+                made = cell(dataset, "hale", "rote", dim=LOW, variant="200s", seconds=CURVE_SECONDS)
+            else:
+                made = cell(
+                    dataset,
+                    "hale",
+                    "rote",
+                    dim=LOW,
+                    variant=f"{activation}-200s",
+                    seconds=CURVE_SECONDS,
+                    activation=activation,
+                    relation_scale=True,
+                )
+            entries.append(Entry("activations", activation, made))
+    return Experiment(
+        "figure3", "Figure 3: Hits@10 on validation triples over seconds", "curves", tuple(entries)
+    )
+
+
+def _figure4() -> Experiment:
+    entries = tuple(
+        Entry(
+            "strategies",
+            title,
+            cell(dataset, strategy, "rote", dim=LOW, variant="200s", seconds=CURVE_SECONDS),
+        )
+        for dataset in CURVE_SETS
+        for strategy, title in STRATEGIES.items()
+    )
+    return Experiment("figure4", "Figure 4: entity vectors by t-SNE", "points", entries)
+
+
+EXPERIMENTS: dict[str, Experiment] = {
+    experiment.name: experiment
+    for experiment in (
+        _table3(),
+        _table4(),
+        _table5(),
+        Experiment("figure2", "Figure 2: the activations and their slopes", "functions"),
+        _figure3(),
+        _figure4(),
+    )
+}

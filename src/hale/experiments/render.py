@@ -1,0 +1,108 @@
+"""Finished cells to Markdown: the paper's figures and ours, side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from statistics import mean
+
+from hale.experiments.cells import Cell, Filled
+from hale.experiments.declared import STAND_INS, Entry, Experiment
+
+METRICS = {"mrr": "MRR", "hits@10": "Hits@10", "hits@1": "Hits@1"}
+PAPER_KEYS = {"mrr": "mrr", "hits@10": "hits10", "hits@1": "hits1"}
+
+
+def best_of(cell: Cell, finished: Iterable[Filled]) -> list[Filled]:
+    """The finished seeds of a cell at the largest share of the time that has any."""
+    mine = [
+        filled
+        for filled in finished
+        if (filled.dataset, filled.system, filled.dim, filled.recipe)
+        == (cell.dataset, cell.system, cell.dim, cell.recipe)
+        and filled.full_seconds == cell.seconds
+    ]
+    most = max((filled.scale for filled in mine), default=0.0)
+    return [filled for filled in mine if filled.scale == most]
+
+
+def render_table(experiment: Experiment, finished: Mapping[str, Filled]) -> str:
+    """A section per data set; a row per system with what was measured and what the paper says."""
+    lines = [f"## {experiment.title}", ""]
+    datasets = list(dict.fromkeys(entry.cell.dataset for entry in experiment.entries))
+    for dataset in datasets:
+        entries = [entry for entry in experiment.entries if entry.cell.dataset == dataset]
+        if not any(best_of(entry.cell, finished.values()) for entry in entries):
+            lines += [f"### {dataset}", "", "Declared, and not run yet.", ""]
+            continue
+        lines += [*_heading(dataset, entries[0].cell.seconds), *_rows(entries, finished), ""]
+    return "\n".join(lines)
+
+
+def _heading(dataset: str, seconds: float) -> list[str]:
+    title = f"### {dataset}, {seconds:,.0f} s of training at full time"
+    if dataset in STAND_INS:
+        title += f" (stands in for {STAND_INS[dataset]}'s scale; not to be compared with the paper)"
+    head = " | ".join(f"{name} | paper" for name in METRICS.values())
+    return [title, "", f"| | | {head} | time | seeds |", "|---|---|" + "---|" * 8]
+
+
+def _rows(entries: Sequence[Entry], finished: Mapping[str, Filled]) -> list[str]:
+    rows = []
+    for entry in entries:
+        found = best_of(entry.cell, finished.values())
+        cells = []
+        for key in METRICS:
+            ours = f"{mean(cell.metrics[key] for cell in found):.3f}" if found else ""
+            paper = ""
+            if entry.paper is not None:
+                paper = f"{getattr(entry.paper, PAPER_KEYS[key]):.3f}"
+                paper += "*" if entry.paper_is_full else ""
+            cells += [ours, paper]
+        rows.append(
+            f"| {entry.group} | {entry.row} | {' | '.join(cells)} | {_time(found)} | "
+            f"{len(found) or ''} |"
+        )
+    return rows
+
+
+def _time(found: Sequence[Filled]) -> str:
+    """How long the cells were trained; reduced time is said."""
+    if not found:
+        return "not run"
+    seconds = mean(cell.training["seconds"] for cell in found)
+    share = found[0].scale
+    return f"{seconds:,.0f} s" + ("" if share >= 1 else f" (x {share:g})")
+
+
+def render_page(
+    experiments: Iterable[Experiment], finished: Mapping[str, Filled], figures: Mapping[str, str]
+) -> str:
+    """The whole page; ``figures`` maps experiments to the pictures that were drawn."""
+    lines = [
+        "# The paper, reproduced",
+        "",
+        "Written by `hale reproduce --render` from the files in `cells/`: no number of ours "
+        "stands here that no file backs. MRR, Hits@10 and Hits@1 are of the test split, filtered, "
+        "in both directions, of the state with the best validation MRR; several seeds are "
+        "averaged. The paper's figures (Wang et al., WWW 2022) come from a GTX 1070; those with "
+        "a star from models that their authors trained without a limit of time, of more than "
+        "256 dimensions in Table 4. A share beside the time (x 0.1) says that a system had only "
+        "that part of the paper's time.",
+        "",
+    ]
+    machines = {
+        f"{cell.machine['cpu']}, {cell.machine['threads']} threads, torch {cell.machine['torch']}"
+        for cell in finished.values()
+    }
+    lines += [f"Machines: {'; '.join(sorted(machines)) or 'none yet'}.", ""]
+    for experiment in experiments:
+        if experiment.kind == "table":
+            lines.append(render_table(experiment, finished))
+        elif experiment.name in figures:
+            lines += [
+                f"## {experiment.title}",
+                "",
+                f"![{experiment.title}]({figures[experiment.name]})",
+                "",
+            ]
+    return "\n".join(lines)

@@ -1,0 +1,66 @@
+"""Recipes: tuned settings per data set, strategy and model, and a rule for graphs without one.
+
+A data set's file has a table per strategy and model, `[hale.rotl]`, with the settings that were
+found and, under `found`, how; `[hale.any]` serves models that have none of their own.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from hale.errors import InputError
+from hale.graph import Graph
+from hale.recipes.rule import by_rule
+
+FOLDER = Path(__file__).parent
+NAMES = ("auto", "paper", "none")
+
+
+@cache
+def recipe_files() -> dict[str, Path]:
+    """The data sets that have a recipe."""
+    return {path.stem: path for path in sorted(FOLDER.glob("*.toml")) if path.stem != "paper"}
+
+
+@cache
+def read_recipe(path: Path) -> Mapping[str, Any]:
+    """The tables of one file."""
+    with path.open("rb") as file:
+        return tomllib.load(file)
+
+
+def recipe_for(graph: Graph, strategy: str, model: str) -> dict[str, object]:
+    """The settings tuned for this graph, by its name and size, or else the rule's."""
+    path = recipe_files().get(graph.name)
+    if path is not None:
+        content = read_recipe(path)
+        if content["entities"] == len(graph.entities) and content["train"] == len(graph.train):
+            return _settings(content, strategy, model)
+    return by_rule(graph) if strategy == "hale" else {}
+
+
+def paper_recipe(strategy: str, model: str) -> dict[str, object]:
+    """Settings as the paper has them, from its grids where it does not say which."""
+    return _settings(read_recipe(FOLDER / "paper.toml"), strategy, model)
+
+
+def recipe_values(name: str, graph: Graph | None, strategy: str, model: str) -> dict[str, object]:
+    """What a recipe says: 'auto' the graph's own or the rule's, 'paper' the paper's, 'none'."""
+    if name not in NAMES:
+        raise InputError(f"A recipe is one of {', '.join(NAMES)}, got {name!r}.")
+    if name == "paper":
+        return paper_recipe(strategy, model)
+    if name == "auto" and graph is not None:
+        return recipe_for(graph, strategy, model)
+    return {}
+
+
+def _settings(content: Mapping[str, Any], strategy: str, model: str) -> dict[str, object]:
+    tables = content.get(strategy, {})
+    chosen = {**tables.get("any", {}), **tables.get(model, {})}
+    chosen.pop("found", None)
+    return chosen

@@ -1,0 +1,29 @@
+"""The rule: settings for a graph that no recipe was tuned on."""
+
+from __future__ import annotations
+
+import math
+
+from hale.graph import Graph
+
+# Facts per entity of a sparse and of a dense graph, and the bound of the activation that suits.
+SPARSE, DENSE = 3.0, 15.0
+SPARSE_GAMMA, DENSE_GAMMA = 6.0, 10.0
+TRIPLES_A_STEP = 4096
+
+
+def by_rule(graph: Graph) -> dict[str, object]:
+    """HaLE's settings from the size and density of a graph.
+
+    gamma    6 at 3 training facts an entity or fewer, 10 at 15 or more, between them by the
+             logarithm: with many answers a query, the bound must leave room to rank them
+    batch    4096 positives, or a sixteenth of both directions where that is less: an epoch of a
+             small graph keeps enough steps
+    queries  100, never more than the batch
+    """
+    facts = max(1, len(graph.train))
+    density = facts / max(1, len(graph.entities))
+    place = math.log(max(density, SPARSE) / SPARSE) / math.log(DENSE / SPARSE)
+    gamma = SPARSE_GAMMA + min(1.0, place) * (DENSE_GAMMA - SPARSE_GAMMA)
+    batch = max(1, min(TRIPLES_A_STEP, 2 * facts // 16))
+    return {"gamma": round(gamma, 2), "batch_size": batch, "queries": min(100, batch)}

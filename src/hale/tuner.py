@@ -1,0 +1,214 @@
+"""Tuner: a search over settings, on validation triples only, under a budget (extra 'tune').
+
+Every trial trains for the same short time and is judged by its best validation MRR; a trial that
+lags behind the median of the others at the same moment is given up. All trials are kept in a
+journal file, so a search that was killed goes on, and its best settings are written as a recipe.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hale.errors import InputError, MissingExtraError, TrainingError
+from hale.graph import Graph
+from hale.run import Record
+from hale.stopping import Clock
+from hale.store import replace_whole
+from hale.systems import check, complete
+from hale.trainer import Trainer
+
+if TYPE_CHECKING:
+    import optuna
+
+JOURNAL = "trials.journal"
+VALIDATIONS = 6  # of a trial: where it can be given up
+STARTUP = 6  # trials before any is given up
+
+Suggest = Callable[["optuna.Trial"], dict[str, object]]
+
+
+def _hale(trial: optuna.Trial) -> dict[str, object]:
+    batch = trial.suggest_categorical("batch_size", [2048, 4096, 8192, 16384])
+    return {
+        "batch_size": batch,
+        "queries": trial.suggest_categorical("queries", [50, 75, 100, 150, 200]),
+        "gamma": trial.suggest_float("gamma", 4.0, 14.0),
+        "beta": trial.suggest_float("beta", 2.0, 5.0),
+        "weight": trial.suggest_float("weight", 0.2, 3.0, log=True),
+        "learning_rate": trial.suggest_float("learning_rate", 0.002, 0.05, log=True),
+        "init_scale": trial.suggest_float("init_scale", 0.02, 0.3, log=True),
+        "decay": trial.suggest_float("decay", 0.2, 1.0),
+        "dropout": trial.suggest_categorical("dropout", [0.0, 0.05, 0.1, 0.2]),
+    }
+
+
+def _sampled(trial: optuna.Trial) -> dict[str, object]:
+    return {
+        "batch_size": trial.suggest_categorical("batch_size", [256, 512, 1024, 2048]),
+        "negatives": trial.suggest_categorical("negatives", [50, 128, 256, 512]),
+        "margin": trial.suggest_float("margin", 0.0, 9.0),
+        "learning_rate": trial.suggest_float("learning_rate", 0.0005, 0.05, log=True),
+        "init_scale": trial.suggest_float("init_scale", 0.02, 0.3, log=True),
+    }
+
+
+def _all(trial: optuna.Trial) -> dict[str, object]:
+    return {
+        "batch_size": trial.suggest_categorical("batch_size", [128, 256, 512, 1024]),
+        "learning_rate": trial.suggest_float("learning_rate", 0.0005, 0.05, log=True),
+        "init_scale": trial.suggest_float("init_scale", 0.005, 0.3, log=True),
+        "dropout": trial.suggest_categorical("dropout", [0.0, 0.1, 0.2, 0.3, 0.5]),
+        "penalty": trial.suggest_float("penalty", 1e-5, 0.1, log=True),
+    }
+
+
+SPACES: dict[str, Suggest] = {"hale": _hale, "samneg": _sampled, "advneg": _sampled, "allneg": _all}
+
+
+@dataclass(frozen=True)
+class Tuned:
+    """What a search found."""
+
+    values: Mapping[str, object]
+    mrr: float  # on the validation sample
+    trials: int
+    pruned: int
+    seconds: float  # of all trials
+
+
+class _Watch:
+    """Tells a trial's validations to the search, and gives up where it says so."""
+
+    def __init__(self, trial: optuna.Trial) -> None:
+        self.trial = trial
+        self.count = 0
+
+    def stepped(self, clock: Clock, progress: float, losses: dict[str, float]) -> None:
+        """Nothing to do."""
+
+    def validated(self, record: Record, *, kept: bool) -> None:  # noqa: ARG002
+        """Report the MRR; raise if the trial is to be given up."""
+        import optuna
+
+        self.trial.report(record.metrics["mrr"], self.count)
+        self.count += 1
+        if self.count < VALIDATIONS and self.trial.should_prune():
+            raise optuna.TrialPruned
+
+
+def tune(
+    graph: Graph,
+    *,
+    out: Path,
+    budget: float,
+    trial_seconds: float = 60.0,
+    model: str | None = None,
+    strategy: str | None = None,
+    announce: Callable[[str], None] | None = None,
+    **values: object,
+) -> Tuned:
+    """Search the settings of a strategy and model until the budget (seconds) is spent.
+
+    ``out`` is the folder of the search; one that is there is gone on with. ``values`` stay as
+    they are given. The first trial is what would be trained without a search.
+    """
+    try:
+        import optuna
+        from optuna.storages.journal import JournalFileBackend
+    except ImportError:
+        raise MissingExtraError("A search", "tune") from None
+    if not len(graph.valid):
+        raise InputError("A search judges by validation triples, and the graph has none.")
+    start = complete(graph, model=model, strategy=strategy, **values)
+    check(start)
+    if start.strategy not in SPACES:
+        raise InputError(f"There is no search for {start.strategy}; there is for {[*SPACES]}.")
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    out.mkdir(parents=True, exist_ok=True)
+    storage = optuna.storages.JournalStorage(JournalFileBackend(str(out / JOURNAL)))
+    study = optuna.create_study(
+        study_name=f"{graph.name}-{start.strategy}-{start.model}-{start.dim}-{trial_seconds:g}s",
+        storage=storage,
+        sampler=optuna.samplers.TPESampler(seed=len(graph.train), multivariate=True),
+        pruner=optuna.pruners.MedianPruner(n_startup_trials=STARTUP, n_warmup_steps=1),
+        direction="maximize",
+        load_if_exists=True,
+    )
+    suggest = SPACES[start.strategy]
+
+    def objective(trial: optuna.Trial) -> float:
+        asked = {
+            **suggest(trial),
+            "model": start.model,
+            "strategy": start.strategy,
+            "dim": start.dim,
+            "budget": trial_seconds,
+            "validate_every": f"{trial_seconds / VALIDATIONS:g}s",
+            **values,
+        }
+        trainer = Trainer(graph, complete(graph, **asked), _Watch(trial))
+        try:
+            run = trainer.fit()
+        except TrainingError:  # not finite: as bad as can be
+            return 0.0
+        if run.summary.stopped_by == "interrupt":
+            raise KeyboardInterrupt
+        best = max(record.metrics["mrr"] for record in run.history)
+        if announce:
+            announce(f"trial {trial.number}: {best:.4f} {trial.params}")
+        return best
+
+    if not study.trials:
+        study.enqueue_trial(_starting_point(start.model_dump(), suggest))
+    deadline = time.monotonic() + budget
+    while time.monotonic() < deadline:
+        study.optimize(objective, n_trials=1)
+    states = [trial.state for trial in study.trials]
+    durations = [trial.duration.total_seconds() for trial in study.trials if trial.duration]
+    return Tuned(
+        values=study.best_params,
+        mrr=study.best_value,
+        trials=len(states),
+        pruned=states.count(optuna.trial.TrialState.PRUNED),
+        seconds=sum(durations),
+    )
+
+
+def _starting_point(settings: Mapping[str, object], suggest: Suggest) -> dict[str, Any]:
+    """The settings that the space knows, so that the first trial is what there is already."""
+    wanted: dict[str, Any] = {}
+
+    class Collect:
+        """Asks the space for its names and limits."""
+
+        def suggest_float(self, name: str, low: float, high: float, *, log: bool = False) -> float:
+            del log
+            wanted[name] = min(max(float(str(settings[name])), low), high)
+            return low
+
+        def suggest_categorical(self, name: str, choices: list[Any]) -> Any:
+            wanted[name] = settings[name] if settings[name] in choices else choices[0]
+            return choices[0]
+
+    suggest(Collect())
+    return wanted
+
+
+def recipe_text(graph: Graph, strategy: str, model: str, tuned: Tuned, how: str) -> str:
+    """A recipe's table, as in src/hale/recipes."""
+    lines = [f"[{strategy}.{model}]", f"found = {json.dumps(how)}"]
+    for name, value in tuned.values.items():
+        shown = f"{value:.4g}" if isinstance(value, float) else value
+        lines.append(f"{name} = {shown}")
+    head = [f"entities = {len(graph.entities)}", f"train = {len(graph.train)}", ""]
+    return "\n".join([*head, *lines, ""])
+
+
+def write_recipe(target: Path, text: str) -> None:
+    """Write a recipe file, whole or not at all."""
+    replace_whole(target, lambda path: path.write_text(text))

@@ -1,0 +1,152 @@
+"""The paper's tables as cells: declared in full, filled, gone on with, rendered."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+import hale.experiments.cells as cells_module
+from hale.experiments import EXPERIMENTS, Cell, fill, read_cells
+from hale.experiments.figures import draw_curves, draw_functions
+from hale.experiments.paper import FIVE, TABLE3, TABLE4, TABLE5
+from hale.experiments.render import best_of, render_page, render_table
+from hale.graph import Graph
+from hale.run import Record
+from hale.stopping import Clock
+from hale.systems import check, complete
+
+
+@pytest.fixture
+def loaded(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> Graph:
+    monkeypatch.setattr(cells_module, "load_quietly", lambda _: graph)
+    return graph
+
+
+TINY = Cell(
+    "tiny", "hale-rotl", 4, 1.0, (("model", "rotl"), ("strategy", "hale"), ("batch_size", 16))
+)
+
+
+def test_all_of_the_paper_is_declared() -> None:
+    assert [*EXPERIMENTS] == ["table3", "table4", "table5", "figure2", "figure3", "figure4"]
+    for name, table in (("table3", TABLE3), ("table4", TABLE4)):
+        declared = [entry.paper for entry in EXPERIMENTS[name].entries if entry.paper]
+        assert sorted(declared) == sorted(table.values())
+    ablation = {(e.cell.dataset, e.row): e.paper for e in EXPERIMENTS["table5"].entries}
+    assert ablation == TABLE5
+    curves = EXPERIMENTS["figure3"].entries
+    assert len(curves) == 3 * (5 + 6)
+    assert {e.row for e in curves if e.group == "activations"} >= {"hanon", "halin", "identity"}
+
+
+def test_every_cell_is_a_system_that_can_be_trained() -> None:
+    for experiment in EXPERIMENTS.values():
+        for entry in experiment.entries:
+            check(complete(None, **entry.cell.settings(0, 1.0)))
+
+
+def test_cells_of_one_system_are_shared() -> None:
+    """Table 5's first row is Table 3's last, so it is trained once; ablations are their own."""
+    keys: dict[str, dict[str, object]] = {}
+    for experiment in EXPERIMENTS.values():
+        for entry in experiment.entries:
+            settings = entry.cell.settings(0, 1.0)
+            assert keys.setdefault(entry.cell.key(0, 1.0), settings) == settings
+    rows = {e.row: e.cell for e in EXPERIMENTS["table5"].entries if e.cell.dataset == "wn18rr"}
+    assert len({cell.key(0, 1.0) for cell in rows.values()}) == len(rows) == 6
+    table3 = [e.cell for e in EXPERIMENTS["table3"].select(("wn18rr",), ("rotl",), ("hale",))]
+    assert [rows["HaLE-RotL"]] == table3
+
+
+def test_selection() -> None:
+    chosen = EXPERIMENTS["table3"].select(("wn18rr",), ("rotl", "rote"))
+    assert {e.cell.key(1, 0.1) for e in chosen} == {
+        f"wn18rr-{strategy}-{model}-32-s1-x0.1"
+        for strategy in ("samneg", "hale")
+        for model in ("rotl", "rote")
+    }
+    assert len(EXPERIMENTS["table3"].select(strategies=("hale",))) == 2 * len(FIVE)
+
+
+def test_a_cell_is_filled_once(loaded: Graph, tmp_path: Path) -> None:
+    places = {"folder": tmp_path / "cells", "work": tmp_path / "runs"}
+    filled = fill(TINY, seed=1, scale=0.2, **places)
+    assert filled is not None
+    assert read_cells(places["folder"]) == {filled.key: filled}
+    assert filled.training["seconds"] >= 0.2
+    assert filled.settings["seed"] == 1
+    assert filled.curve[-1]["step"] == filled.training["steps"]
+    assert 0 < filled.metrics["mrr"] <= 1
+    assert filled.machine["cores"]
+    again = fill(TINY, seed=1, scale=0.2, **places)
+    assert again == filled, "the finished run is taken as it lies there"
+
+
+def test_a_cell_that_was_broken_off_goes_on(loaded: Graph, tmp_path: Path) -> None:
+    class Breaks:
+        steps = 0
+
+        def stepped(self, clock: Clock, progress: float, losses: dict[str, float]) -> None:
+            self.steps += 1
+            if clock.seconds > 0.3:
+                raise RuntimeError("killed")
+
+        def validated(self, record: Record, *, kept: bool) -> None:
+            pass
+
+    places = {"folder": tmp_path / "cells", "work": tmp_path / "runs"}
+    with pytest.raises(RuntimeError, match="killed"):
+        fill(TINY, seed=0, scale=0.5, observer=Breaks(), **places)
+    assert not read_cells(places["folder"])
+    filled = fill(TINY, seed=0, scale=0.5, **places)
+    assert filled is not None
+    steps = [point["step"] for point in filled.curve]
+    assert steps == sorted(steps)
+    assert 0.5 <= filled.training["seconds"] < 0.8, "not begun anew"
+
+
+def test_tables_show_ours_beside_the_papers(loaded: Graph, tmp_path: Path) -> None:
+    filled = fill(TINY, seed=0, scale=0.2, folder=tmp_path / "cells", work=tmp_path / "runs")
+    assert filled is not None
+    entry = EXPERIMENTS["table3"].select(("wn18rr",), ("rotl",), ("hale",))[0]
+    cell = entry.cell
+    mine = {"dataset": cell.dataset, "system": cell.system, "dim": cell.dim, "full_seconds": 600.0}
+    shown = {
+        "a": replace(filled, **mine, key="a", scale=0.1, metrics={**filled.metrics, "mrr": 0.9}),
+        "b": replace(filled, **mine, key="b", scale=1.0, metrics={**filled.metrics, "mrr": 0.4}),
+        "c": replace(filled, **mine, key="c", scale=1.0, metrics={**filled.metrics, "mrr": 0.5}),
+    }
+    assert [cell.key for cell in best_of(cell, shown.values())] == ["b", "c"]
+    page = render_table(EXPERIMENTS["table3"], shown)
+    row = next(line for line in page.splitlines() if line.startswith("| HaLE | RotL |"))
+    assert row.split("|")[3:5] == [" 0.450 ", " 0.471 "], "mean of two seeds; the paper's"
+    assert row.rstrip(" |").endswith("2")
+    reduced = render_table(EXPERIMENTS["table3"], {"a": shown["a"]})
+    assert "(x 0.1)" in reduced
+    assert "Declared, and not run yet." in reduced
+    assert "not run" in next(line for line in page.splitlines() if "| HaLE | RotE |" in line)
+
+
+def test_no_number_of_ours_without_a_cell() -> None:
+    page = render_page(EXPERIMENTS.values(), {}, {})
+    assert "0." not in page.replace("x 0.1", "")
+
+
+def test_figures(loaded: Graph, tmp_path: Path) -> None:
+    draw_functions(tmp_path / "figure2.png")
+    assert (tmp_path / "figure2.svg").stat().st_size > 1000
+    assert not draw_curves(EXPERIMENTS["figure3"], {}, tmp_path / "figure3.png")
+    filled = fill(TINY, seed=0, scale=0.2, folder=tmp_path / "cells", work=tmp_path / "runs")
+    assert filled is not None
+    cell = EXPERIMENTS["figure3"].entries[0].cell
+    shown = replace(filled, dataset=cell.dataset, system=cell.system, dim=32, full_seconds=200.0)
+    assert draw_curves(EXPERIMENTS["figure3"], {"a": shown}, tmp_path / "figure3.png")
+    assert (tmp_path / "figure3.png").stat().st_size > 1000
+
+
+def test_files_of_other_kinds_are_no_cells(tmp_path: Path) -> None:
+    (tmp_path / "points.json").write_text(json.dumps({"points": []}))
+    assert read_cells(tmp_path) == {}
