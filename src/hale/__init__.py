@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from hale.run import Record, Run, Summary, load_run
     from hale.settings import Settings
     from hale.trainer import train
+    from hale.updater import update
 
 _HOMES = {
     "load": "hale.datasets",
@@ -47,6 +48,7 @@ _HOMES = {
     "load_run": "hale.run",
     "Settings": "hale.settings",
     "train": "hale.trainer",
+    "update": "hale.updater",
 }
 _MODULES = ("activations", "engine", "errors", "models")
 
@@ -71,6 +73,7 @@ __all__ = [
     "models",
     "predict",
     "train",
+    "update",
 ]
 
 

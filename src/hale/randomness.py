@@ -21,7 +21,8 @@ class Stream(IntEnum):
     VALIDATION = 3
     DROPOUT = 4  # counted by step
     ADDED = 5  # the new facts of an update, counted by epoch
-    PLACE = 6
+    AROUND = 6  # those around the facts that it removes
+    PLACE = 7
 
 
 def draw_seed(seed: int, stream: Stream, counter: int = 0) -> int:

@@ -6,6 +6,7 @@ import math
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import asdict
 from functools import cached_property
 from pathlib import Path
 from typing import Literal, Protocol
@@ -24,12 +25,12 @@ from hale.graph import Graph, GraphSize, Ids, KnownAnswers
 from hale.interrupt import stop_on_signal
 from hale.models import Model
 from hale.objectives import Loss
-from hale.optimizers import make_optimizer
+from hale.optimizers import make_optimizer, restore_optimizer
 from hale.randomness import Stream, draw_seed, generator
 from hale.run import Record, Run, Summary
 from hale.settings import Settings
 from hale.stopping import Clock, StopRule
-from hale.store import METRICS, RunFolder
+from hale.store import METRICS, ORIGIN, RunFolder
 from hale.systems import build_model, build_objective, complete
 
 # A run is saved after every validation, and in between when this much time has passed.
@@ -99,8 +100,9 @@ class Trainer:
     """One run in the making.
 
     It trains the model that the settings describe, freshly initialised or from the weights
-    ``start``, on all training triples or on the ``batches`` given, by the objective that the
-    settings describe or by ``objective``. It keeps the best state by validation, or the last.
+    ``start`` (and ``moments``, a state of the optimiser), on all training triples or on the
+    ``batches`` given, by the objective that the settings describe or by ``objective``. It keeps
+    the best state by validation, or the last.
     """
 
     def __init__(
@@ -110,6 +112,7 @@ class Trainer:
         observer: Observer | None = None,
         *,
         start: Mapping[str, Tensor] | None = None,
+        moments: Mapping[str, Tensor] | None = None,
         batches: Batches | None = None,
         objective: Criterion | None = None,
         keep: Keep = "best",
@@ -135,6 +138,8 @@ class Trainer:
             model.load_state_dict(start)
         self.model = model.to(self.device)
         self.optimizer = make_optimizer(settings.optimizer, self.model, settings.learning_rate)
+        if moments:
+            restore_optimizer(self.optimizer, self.model, moments)
         if batches is None:
             both = torch.tensor(graph.both_directions(graph.train), device=self.device)  # (2n, 3)
             batches = Shuffled(both, settings.batch_size, settings.seed)
@@ -198,6 +203,19 @@ class Trainer:
         )
         run.save_summary()
         return run
+
+    def write(self, run: Run, out: str | Path, *, overwrite: bool = False) -> None:
+        """Give a finished run that lived in memory a folder, which appears whole."""
+
+        def fill(folder: RunFolder) -> None:
+            checkpoint.save(folder, self.state, self.model, self.optimizer)
+            folder.write_json(METRICS, {"training": asdict(run.summary), **run.metrics})
+            if run.origin:
+                folder.write_json(ORIGIN, run.origin)
+
+        weights = self._weights()
+        RunFolder.create(out, run.settings, run.graph, weights, overwrite=overwrite, fill=fill)
+        run.path = Path(out)
 
     def _step(self) -> Loss:
         """One batch: loss, gradients, update."""
@@ -269,7 +287,8 @@ class Trainer:
             self.observer.validated(record, kept=keep)
 
     def _save(self) -> None:
-        if self.state.kept is None:  # interrupted before any validation: keep what there is
+        # Interrupted before any validation: keep what there is.
+        if self.state.kept is None or self.keep == "last":
             self.state.kept_step, self.kept_weights = self.state.clock.step, self._weights()
         if self.folder is not None:
             checkpoint.save(self.folder, self.state, self.model, self.optimizer)

@@ -18,7 +18,7 @@ CHUNK = 1 << 16
 
 @torch.no_grad()
 def start_new_rows(model: Model, old: GraphSize, facts: Tensor, generator: torch.Generator) -> None:
-    """Start the rows of a grown model that ``old`` lacks from facts (n, 3), both directions in them.
+    """Start the rows of a grown model that ``old`` lacks from facts (n, 3), both ways.
 
     A new entity starts at the mean of the answers to the queries that ask for it,
 
@@ -53,7 +53,7 @@ def start_new_rows(model: Model, old: GraphSize, facts: Tensor, generator: torch
         usable = ~relation_placed[relation] & entity_placed[head] & entity_placed[tail]
         if not usable.any():
             break
-        for new in relation[usable].unique():
+        for new in torch.unique(relation[usable]):
             mine = facts[usable & (relation == new)]
             best = closest_relation(model, mine, known, old.num_entities, generator)
             for table in model.modules():
@@ -89,13 +89,13 @@ def _place_entities(model: Model, facts: Tensor, length: Tensor) -> None:
     """Put the tails of facts (n, 3) at the mean of the answers to their queries."""
     table = model.entities()
     sums, weights = torch.zeros_like(table), table.new_zeros(len(table))
-    for part in facts.split(CHUNK):
+    for part in torch.split(facts, CHUNK):
         head, relation, tail = part.unbind(dim=1)
         scale = model.scale(relation)
         answers = model.answer_of(model.query(head, relation), relation)
         sums.index_add_(0, tail, scale.unsqueeze(1) * answers)
         weights.index_add_(0, tail, scale)
-    rows = facts[:, 2].unique()
+    rows = torch.unique(facts[:, 2])
     means = sums[rows] / weights[rows].unsqueeze(1)
     if model.similarity == "dot":
         size = torch.linalg.vector_norm(means, dim=1, keepdim=True).clamp_min(1e-12)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import torch
 from torch import Tensor
 
@@ -42,12 +44,31 @@ def grow(old: Model, fresh: Model) -> None:
     before = old.state_dict()
     places = known_rows(fresh, old.size)
     for name, target in fresh.state_dict().items():
-        source = before[name].to(target.device)
-        if name in places:
-            rows = torch.zeros(len(source), *target.shape[1:], dtype=target.dtype)
-            rows[:, : source.shape[1]] = source
-            target[places[name].to(target.device)] = rows.to(target.device)
-        elif target.shape == source.shape:
-            target.copy_(source)
-        else:
-            target[tuple(slice(length) for length in source.shape)] = source
+        carry(before[name], target, places.get(name))
+
+
+@torch.no_grad()
+def carry(source: Tensor, target: Tensor, rows: Tensor | None = None) -> None:
+    """Write ``source`` into a larger ``target``: its rows to those places, or into the corner.
+
+    What else the rows have in ``target`` becomes zero.
+    """
+    source = source.to(target.device)
+    if rows is not None:
+        wide = target.new_zeros(len(source), *target.shape[1:])
+        wide[:, : source.shape[1]] = source
+        target[rows.to(target.device)] = wide
+    else:
+        target[tuple(slice(length) for length in source.shape)] = source
+
+
+def carry_moments(moments: Mapping[str, Tensor], model: Model, old: GraphSize) -> dict[str, Tensor]:
+    """An optimiser's state ('parameter/field') for a grown model; new rows have none yet."""
+    places, grown = known_rows(model, old), {}
+    for name, parameter in model.named_parameters():
+        for key, source in moments.items():
+            if key.startswith(f"{name}/"):
+                target = torch.zeros_like(parameter) if source.dim() else source.clone()
+                carry(source, target, places.get(name) if source.dim() else None)
+                grown[key] = target.detach()
+    return grown

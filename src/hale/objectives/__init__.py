@@ -6,6 +6,7 @@ from hale.errors import UnknownNameError
 from hale.objectives.advneg import AdvNeg
 from hale.objectives.allneg import AllNeg
 from hale.objectives.allneg_square import AllNegSquare
+from hale.objectives.anchored import Anchored
 from hale.objectives.base import Loss, Objective
 from hale.objectives.hale import HaLE
 from hale.objectives.nonneg import NonNeg
@@ -18,6 +19,7 @@ __all__ = [
     "AdvNeg",
     "AllNeg",
     "AllNegSquare",
+    "Anchored",
     "HaLE",
     "Loss",
     "NonNeg",

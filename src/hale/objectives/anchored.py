@@ -15,10 +15,11 @@ from hale.objectives.base import Loss
 class Anchored:
     """The loss, and what it costs to move the entities that were there before.
 
-        loss + weight * 1/(2B) sum over the heads and tails i of the batch, known ones,
-                               of ||e_i - a_i||^2
+        loss + weight * 1/(2B) sum of ||e_i - a_i||^2 over the batch's heads and tails i that
+                               are held
 
-    a (n, d) are the places of entities 0 .. n - 1, the known ones; those after them move freely.
+    a (n, d) are the places of entities 0 .. n - 1, the known ones. Those after them move freely,
+    and so do those of ``free``.
     """
 
     def __init__(
@@ -27,9 +28,13 @@ class Anchored:
         anchors: Tensor,
         *,
         weight: float,
+        free: Tensor | None = None,
     ) -> None:
         self.objective = objective
         self.anchors = anchors
+        self.held = torch.ones(len(anchors), dtype=torch.bool, device=anchors.device)
+        if free is not None:
+            self.held[free] = False
         self.weight = weight
 
     def __call__(
@@ -43,6 +48,7 @@ class Anchored:
         loss = self.objective(model, triples, generator, known)
         ends = torch.cat((triples[:, 0], triples[:, 2]))
         ours = ends[ends < len(self.anchors)]
-        moved = model.entity(ours) - self.anchors.to(ours.device).index_select(0, ours)
+        ours = ours[self.held[ours]]
+        moved = model.entity(ours) - self.anchors.index_select(0, ours)
         anchor = moved.square().sum() / len(ends)
         return Loss(loss.total + self.weight * anchor, {**loss.parts, "anchor": anchor})
