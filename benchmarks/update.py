@@ -89,11 +89,11 @@ def measure(options: argparse.Namespace, folder: Path) -> dict[str, Any]:
     short: dict[str, Any] = (
         {"epochs": options.update_epochs} if options.update_epochs else {"budget": options.update}
     )
-    given = {name: getattr(options, name) for name in ("anchor", "focus", "rate")}
+    given = {name: getattr(options, name) for name in ("anchor", "focus", "rate", "tolerance")}
     updated = hale.update(base, np.array(taken["train"]), **short, **given)
     new, old = (quality(updated, part["test"], known) for part in (taken, kept))
     origin = updated.origin[-1]
-    seconds = origin["placing_seconds"] + origin["training_seconds"]
+    seconds = sum(origin[f"{part}_seconds"] for part in ("placing", "training", "settling"))
     print(f"update  {seconds:.0f} s  old {old['mrr']:.4f}  new {new['mrr']:.4f}", flush=True)
     full = hale.train(graph, out=folder / "full", **common)
     full_new, full_old = (quality(full, part["test"], known) for part in (taken, kept))
@@ -113,9 +113,10 @@ def measure(options: argparse.Namespace, folder: Path) -> dict[str, Any]:
         "update": {
             "seconds": seconds,
             "steps": updated.summary.steps,
+            "withdrawn_by": origin["withdrawn_by"],
             "old": old,
             "new": new,
-            **{name: origin[name] for name in ("anchor", "focus", "rate")},
+            **{name: origin[name] for name in ("anchor", "focus", "rate", "tolerance")},
         },
         "full": {
             "seconds": full.summary.seconds,
@@ -143,7 +144,7 @@ def main() -> None:
     parser.add_argument("--share", type=float, default=0.1, help="of the entities, held back")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--threads", type=int)
-    for name in ("anchor", "focus", "rate"):
+    for name in ("anchor", "focus", "rate", "tolerance"):
         parser.add_argument(f"--{name}", type=float, help=f"the update's {name}")
     parser.add_argument("--runs", type=Path, help="keep the runs in this folder")
     parser.add_argument("--out", type=Path, help="write the figures to this JSON file as well")

@@ -40,6 +40,7 @@ ROOMS = [
     "run",
     "checkpoint",
     "evaluator",
+    "settling",
     "trainer",
     "updater",
     "predictor",

@@ -106,3 +106,14 @@ def test_a_point_at_itself_has_distance_zero_and_no_gradient() -> None:
     apart.backward()
     assert apart.item() < 1e-5
     assert v.grad.abs().max() < 0.05
+
+
+@pytest.mark.parametrize("c", [0.3, 1.0, 2.5])
+def test_log0_undoes_exp0(c: float) -> None:
+    """And for one coordinate it is artanh(sqrt(c) x) / sqrt(c)."""
+    curvature = torch.tensor([c], dtype=torch.float64)
+    vectors = torch.randn(5, 4, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
+    back = poincare.log0(poincare.exp0(vectors, curvature), curvature)
+    assert torch.allclose(back, vectors, atol=1e-6)
+    single = poincare.log0(torch.tensor([[0.4]], dtype=torch.float64), curvature).item()
+    assert single == pytest.approx(math.atanh(math.sqrt(c) * 0.4) / math.sqrt(c))

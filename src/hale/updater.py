@@ -5,11 +5,15 @@
     place     new rows start from the facts that name them (models.evidence)
     train     a short while under the run's own strategy, on new facts mixed with old ones,
               with a penalty on known rows that leave their place (objectives.anchored)
+    settle    if old validation triples lost more than is allowed, new entities withdraw
+              (hale.settling)
     measure   the run's own test triples before and after
 
-Removed facts leave every split. The vectors forget them by training on what is left: their tails
-count as wrong answers again, the facts around them fill a quarter of every batch, and the
-entities at their ends move without the penalty. What follows from other facts is still
+Removed facts leave every split. An entity that loses a share of its facts goes that share of the
+way to where the others put it (models.evidence.step_back), so a hub hardly moves, and one that
+loses all starts afresh. In training the facts around the removed ones fill a quarter of every
+batch, their tails count as wrong answers again, and the entities move without the penalty. What
+follows from other facts is still
 predicted, as it would be by a run that never saw the removed ones.
 """
 
@@ -31,12 +35,13 @@ from hale.errors import InputError, SettingsError
 from hale.evaluator import Metrics, filtered_ranks
 from hale.graph import Graph, Ids
 from hale.models import Model
-from hale.models.evidence import start_new_rows
+from hale.models.evidence import start_new_rows, step_back
 from hale.models.grow import carry_moments, grow
 from hale.objectives import Anchored
 from hale.randomness import Stream, draw_seed, generator
 from hale.run import Run, load_run
 from hale.settings import Settings, make_settings
+from hale.settling import sample, settle
 from hale.sources import Triples, read_triples
 from hale.store import RunFolder
 from hale.systems import build_model, build_objective
@@ -57,12 +62,14 @@ class Care:
     ``anchor``: the weight of the penalty on known rows that move. ``focus``: how often a new
     fact is seen for each time that an old one is; below one, for new rows start in place, and
     what they lack is the push of other queries, not the pull of their own. ``rate``: the
-    learning rate at the start, as a share of the run's; it falls to zero.
+    learning rate at the start, as a share of the run's; it falls to zero. ``tolerance``: how
+    much MRR the old validation triples may lose, before new entities withdraw.
     """
 
     anchor: float = 0.1
     focus: float = 0.4
     rate: float = 0.5
+    tolerance: float = 0.004
 
     def __post_init__(self) -> None:
         faults = [
@@ -71,6 +78,7 @@ class Care:
                 ("anchor", self.anchor, "a weight is at least 0", self.anchor >= 0),
                 ("focus", self.focus, "a factor is above 0", self.focus > 0),
                 ("rate", self.rate, "a factor is above 0", self.rate > 0),
+                ("tolerance", self.tolerance, "a loss is at least 0", self.tolerance >= 0),
             )
             if not holds
         ]
@@ -91,6 +99,7 @@ def update(
     anchor: float | None = None,
     focus: float | None = None,
     rate: float | None = None,
+    tolerance: float | None = None,
     columns: str | None = None,
     header: bool | None = None,
     skip_bad: bool = False,
@@ -103,8 +112,8 @@ def update(
     ``add`` and ``remove`` are files or tables of triples; names that the run does not know are
     new entities and relations. ``holdout`` is a share of the new facts for each of valid and
     test, or a file or table of facts that join test. Training takes ``budget`` (30 s without
-    another limit) or ``epochs``, passes over the new facts. ``anchor``, ``focus`` and ``rate``
-    are explained in ``Care``.
+    another limit) or ``epochs``, passes over the new facts. ``anchor``, ``focus``,
+    ``rate`` and ``tolerance`` are explained in ``Care``.
 
     The run given is left alone. With ``out`` the new one gets a folder, which appears whole at
     the end; only ``overwrite=True`` replaces a run that is there, which may be the given one.
@@ -112,7 +121,7 @@ def update(
     """
     if add is None and remove is None:
         raise InputError("Give facts to add, facts to remove, or both.")
-    wishes = {"anchor": anchor, "focus": focus, "rate": rate}
+    wishes = {"anchor": anchor, "focus": focus, "rate": rate, "tolerance": tolerance}
     care = Care(**{name: value for name, value in wishes.items() if value is not None})
     if out is not None:
         RunFolder(out).is_taken(overwrite=overwrite)  # told before anything is trained
@@ -179,6 +188,18 @@ def _train(
     run = trainer.fit()
     run.settings = settings
 
+    began = time.perf_counter()
+    old_valid = sample(before.valid[~_among(before.valid, change.removed)], settings.seed)
+    valid = _quality(old.model, before, old_valid)
+    factor = settle(
+        run.model,
+        after,
+        old_valid,
+        first=len(before.entities),
+        least=valid["mrr"] - care.tolerance if valid else 0.0,
+    )
+    settled = time.perf_counter() - began
+
     moved = (run.model.entities()[: len(anchors)] - anchors).norm(dim=1).mean()
     figures: dict[str, Any] = {
         name: {"before": former[name], "after": _quality(run.model, after, triples)}
@@ -200,8 +221,11 @@ def _train(
             "anchor": care.anchor,
             "focus": care.focus,
             "rate": care.rate,
+            "tolerance": care.tolerance,
+            "withdrawn_by": factor,
             "placing_seconds": placed,
             "training_seconds": run.summary.seconds,
+            "settling_seconds": settled,
             "mean_move_of_known_entities": moved.item(),
             "quality": {name: found for name, found in figures.items() if found},
         },
@@ -212,14 +236,21 @@ def _train(
 
 
 def grown(old: Model, settings: Settings, change: Change) -> Model:
-    """The model of a run for the graph after a change, its new rows placed, nothing trained."""
+    """The model of a run for the graph after a change: rows are placed, nothing is trained."""
     after = change.after
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(draw_seed(settings.seed, Stream.INIT))
         model = build_model(settings, after.size)
     grow(old, model)
     facts = torch.tensor(after.both_directions(change.added))
-    start_new_rows(model, change.before.size, facts, generator(settings.seed, Stream.PLACE))
+    draws = generator(settings.seed, Stream.PLACE)
+    start_new_rows(model, change.before.size, facts, draws)
+    if len(change.removed):
+        removed, left = (
+            torch.tensor(after.both_directions(triples))
+            for triples in (change.removed, after.train)
+        )
+        step_back(model, removed, left, draws)
     return model
 
 

@@ -63,6 +63,14 @@ def update(
     rate: Annotated[
         float | None, option("Learning rate, as a share of the run's.", 0.5, "--rate")
     ] = None,
+    tolerance: Annotated[
+        float | None,
+        option(
+            "MRR that old validation facts may lose before new entities withdraw.",
+            0.004,
+            "--tolerance",
+        ),
+    ] = None,
     skip_bad: Annotated[
         bool,
         typer.Option("--skip-bad", help="Leave out bad lines, and facts to remove that are not."),
@@ -100,6 +108,7 @@ def update(
             anchor=anchor,
             focus=focus,
             rate=rate,
+            tolerance=tolerance,
             columns=columns,
             header=header,
             skip_bad=skip_bad,

@@ -47,8 +47,9 @@ def start_new_rows(model: Model, old: GraphSize, facts: Tensor, generator: torch
         head, relation, tail = facts.unbind(dim=1)
         usable = relation_placed[relation] & entity_placed[head] & ~entity_placed[tail]
         if usable.any():
-            _place_entities(model, facts[usable], length)
-            entity_placed[tail[usable]] = True
+            rows, means = _mean_answers(model, facts[usable], length)
+            model.entities()[rows] = means
+            entity_placed[rows] = True
             continue
         usable = ~relation_placed[relation] & entity_placed[head] & entity_placed[tail]
         if not usable.any():
@@ -85,8 +86,35 @@ def closest_relation(
     return int(known[torch.stack(shares).argmax()])
 
 
-def _place_entities(model: Model, facts: Tensor, length: Tensor) -> None:
-    """Put the tails of facts (n, 3) at the mean of the answers to their queries."""
+@torch.no_grad()
+def step_back(model: Model, removed: Tensor, left: Tensor, generator: torch.Generator) -> None:
+    """Move entities that lost facts towards where those that are left put them.
+
+        e_t <- (1 - s) e_t + s m_t,   s = removed / (removed + left), counted over t's facts
+
+    ``removed`` and ``left`` are triples (n, 3), both ways; m_t is the mean of the answers to the
+    queries that still ask for t, as for a new entity, and a freshly drawn vector if none does.
+    """
+    was_training = model.training
+    model.eval()
+    table = model.entities()
+    removed, left = removed.to(table.device), left.to(table.device)
+    rows, lost = torch.unique(removed[:, 2], return_counts=True)
+    remaining = torch.bincount(left[:, 2], minlength=len(table))[rows]
+    share = (lost / (lost + remaining)).unsqueeze(1).to(table.dtype)
+    length = torch.linalg.vector_norm(table, dim=1).mean()
+    drawn = torch.randn(table[rows].shape, generator=generator, dtype=table.dtype)
+    target = model.init_scale * drawn.to(table.device)
+    asked = left[torch.isin(left[:, 2], rows)]
+    if len(asked):
+        found, means = _mean_answers(model, asked, length)
+        target[torch.searchsorted(rows, found)] = means
+    table[rows] = (1 - share) * table[rows] + share * target
+    model.train(was_training)
+
+
+def _mean_answers(model: Model, facts: Tensor, length: Tensor) -> tuple[Tensor, Tensor]:
+    """The tails of facts (n, 3), each once, and the mean of the answers to the queries for each."""
     table = model.entities()
     sums, weights = torch.zeros_like(table), table.new_zeros(len(table))
     for part in torch.split(facts, CHUNK):
@@ -100,4 +128,4 @@ def _place_entities(model: Model, facts: Tensor, length: Tensor) -> None:
     if model.similarity == "dot":
         size = torch.linalg.vector_norm(means, dim=1, keepdim=True).clamp_min(1e-12)
         means = means * (length / size)
-    table[rows] = means
+    return rows, means

@@ -1,0 +1,49 @@
+"""The anchors' penalty against plain scalars."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from hale.graph import GraphSize, KnownAnswers
+from hale.models import Model, make_model
+from hale.objectives import Anchored, Loss
+
+
+def nothing(
+    model: Model, triples: torch.Tensor, generator: torch.Generator, known: KnownAnswers | None
+) -> Loss:
+    """A loss of seven, whatever comes."""
+    seven = torch.tensor(7.0)
+    return Loss(seven, {"seven": seven})
+
+
+def anchored(free: list[int] | None = None) -> tuple[Loss, Model]:
+    model = make_model("transe", GraphSize(4, 1), 2)
+    model.entity.weight.data = torch.tensor([[1.0, 0.0], [0.0, 3.0], [5.0, 5.0], [9.0, 9.0]])
+    anchors = torch.tensor([[0.0, 0.0], [0.0, 1.0], [5.0, 4.0]])  # entity 3 is new
+    triples = torch.tensor([[0, 0, 1], [1, 0, 3]])
+    objective = Anchored(
+        nothing, anchors, weight=0.5, free=None if free is None else torch.tensor(free)
+    )
+    return objective(model, triples, torch.Generator()), model
+
+
+def test_the_penalty_is_the_mean_over_the_ends_of_the_batch() -> None:
+    """Ends 0, 1, 1, 3: moved by 1, 2, 2, and 3 is new; entity 2 moved but is not in the batch."""
+    loss, model = anchored()
+    assert loss.parts["anchor"].item() == pytest.approx((1 + 4 + 4) / 4)
+    assert loss.total.item() == pytest.approx(7 + 0.5 * 9 / 4)
+    assert loss.parts["seven"].item() == 7
+    loss.total.backward()
+    assert model.entity.weight.grad.tolist() == [
+        [pytest.approx(0.5 * 2 * 1 / 4), 0.0],
+        [0.0, pytest.approx(0.5 * 2 * (2 + 2) / 4)],
+        [0.0, 0.0],
+        [0.0, 0.0],
+    ]
+
+
+def test_free_entities_cost_nothing() -> None:
+    loss, _ = anchored(free=[1])
+    assert loss.parts["anchor"].item() == pytest.approx(1 / 4)
