@@ -122,7 +122,7 @@ def test_a_run_in_a_folder_and_an_update_of_an_update(trained: Run, tmp_path: Pa
     update(loaded, NEW[3:], epochs=3, out=tmp_path / "one", overwrite=True)
     second = hale.load_run(tmp_path / "one")
     assert [entry["added"] for entry in second.origin] == [3, 12]
-    assert second.origin[1]["run"] == str(tmp_path / "one")
+    assert second.origin[1]["from"] == str(tmp_path / "one")
     assert len(second.graph.relations) == 3
     with pytest.raises(RunError, match="an update is not resumed"):
         hale.train(None, out=tmp_path / "one", resume=True)

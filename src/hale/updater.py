@@ -210,7 +210,7 @@ def _train(
     run.origin = [
         *old.origin,
         {
-            "run": str(old.path) if old.path else None,
+            "from": str(old.path) if old.path else None,
             "kept_step": old.summary.kept_step,
             "added": len(change.added),
             "removed": len(change.removed),
