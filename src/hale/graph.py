@@ -76,20 +76,28 @@ class KnownAnswers:
         """Facts, both directions counted."""
         return len(self._answers)
 
-    def of(self, heads: Ids, relations: Ids) -> tuple[Ids, Ids]:
-        """Known answers of queries (B,), (B,) as pairs (row, entity), by row.
+    def counts(self, heads: Ids, relations: Ids) -> Ids:
+        """How many answers each query has: (B,), (B,) -> (B,)."""
+        return self._spans(heads, relations)[1]
 
-        Row i of the pairs speaks of query i; a query without answers has none.
-        """
-        empty = np.empty(0, dtype=np.int64)
+    def _spans(self, heads: Ids, relations: Ids) -> tuple[Ids, Ids]:
+        """Where each query's answers start, and how many there are."""
         if not len(self._keys):
-            return empty, empty
+            return np.zeros(len(heads), dtype=np.int64), np.zeros(len(heads), dtype=np.int64)
         keys = heads * self._width + relations
         place = np.minimum(np.searchsorted(self._keys, keys), len(self._keys) - 1)
         found = self._keys[place] == keys
         starts = np.where(found, self._offsets[place], 0)
         counts = np.where(found, self._offsets[place + 1] - self._offsets[place], 0)
-        rows = np.repeat(np.arange(len(keys), dtype=np.int64), counts)
+        return starts, counts
+
+    def of(self, heads: Ids, relations: Ids) -> tuple[Ids, Ids]:
+        """Known answers of queries (B,), (B,) as pairs (row, entity), by row.
+
+        Row i of the pairs speaks of query i; a query without answers has none.
+        """
+        starts, counts = self._spans(heads, relations)
+        rows = np.repeat(np.arange(len(heads), dtype=np.int64), counts)
         before = np.cumsum(counts) - counts  # pairs ahead of each row
         steps = np.arange(len(rows), dtype=np.int64) - before[rows]
         return rows, self._answers[starts[rows] + steps]

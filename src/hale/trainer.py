@@ -183,8 +183,9 @@ class Trainer:
             group["lr"] = self.settings.learning_rate * self.rule.rate(clock)
         draws = generator(self.settings.seed, Stream.SAMPLE, clock.step)
         self.optimizer.zero_grad(set_to_none=True)
+        objective = self.objective.at(self.rule.progress(clock))
         with self._dropout_draws():
-            loss = self.objective(self.model, self._batch(), draws, self.known_train)
+            loss = objective(self.model, self._batch(), draws, self.known_train)
         if not math.isfinite(loss.total.item()):
             parts = [name for name, part in loss.parts.items() if not torch.isfinite(part)]
             raise self._not_finite(f"loss ({' and '.join(parts) or 'total'})")

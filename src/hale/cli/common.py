@@ -78,6 +78,7 @@ DERIVED_DEFAULTS = {
     "patience": "no limit",
     "alpha": "by --queries",
     "queries": DEFAULT_QUERIES,
+    "gamma_start": "gamma throughout",
     "validate_every": "a tenth of the run; 5 epochs under patience alone",
     "threads": "as PyTorch chooses",
 }

@@ -22,7 +22,10 @@ RESULTS = Path("docs/results")
 def reproduce(
     what: Annotated[
         str | None,
-        typer.Argument(help="table3, table4, table5, figure2, figure3 or figure4.", metavar="WHAT"),
+        typer.Argument(
+            help="table3, table4, table5, figure2, figure3, figure4 or improvements.",
+            metavar="WHAT",
+        ),
     ] = None,
     dataset: Annotated[str, typer.Option("--dataset", help="Some data sets, by comma.")] = "",
     model: Annotated[str, typer.Option("--model", help="Some models, by comma.")] = "",
@@ -74,7 +77,10 @@ def reproduce(
     cells = {
         cell.key(seed, scale): (cell, seed)
         for seed in range(seeds)
-        for cell in (replace(entry.cell, recipe=recipe) for entry in chosen)
+        for cell in (
+            entry.cell if recipe == "auto" else replace(entry.cell, recipe=recipe)
+            for entry in chosen
+        )
     }
     finished = read_cells(results / "cells")
     if only_list:

@@ -37,6 +37,7 @@ class AllNeg(Objective):
         "activation": "identity",
         "leave_out_known": False,
         "batch_size": 512,
+        "learning_rate": 0.003,
     }
 
     def __init__(self, scoring: Scoring, *, leave_out_known: bool = False) -> None:

@@ -46,6 +46,10 @@ class Objective(ABC):
     def of(cls, settings: Settings) -> Self:
         """The objective that the settings describe."""
 
+    def at(self, progress: float) -> Self:  # noqa: ARG002
+        """The objective at a share of the run (0 to 1); most are the same throughout."""
+        return self
+
     @abstractmethod
     def __call__(
         self,

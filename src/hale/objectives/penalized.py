@@ -18,6 +18,10 @@ class Penalized:
         self.weight = weight
         self.power = power
 
+    def at(self, progress: float) -> Penalized:
+        """The objective at a share of the run (0 to 1)."""
+        return Penalized(self.objective.at(progress), weight=self.weight, power=self.power)
+
     def __call__(
         self,
         model: Model,
