@@ -72,6 +72,16 @@ class Scorer:
             values = values.clamp_max(self.highest)
         return values.float().cpu().numpy(), columns.cpu().numpy()
 
+    def best_of_all(self, scores: Tensor, k: int, without: Pairs = NONE) -> tuple[Scores, Ids]:
+        """The k best of the whole table and their places in it: (B, n) -> (j,), (j,), j <= k.
+
+        Place row * n + column; what was left out is not among them.
+        """
+        rows = np.zeros_like(without[0])
+        values, places = self.best(scores.view(1, -1), k, (rows, rows))
+        kept = values[0] > -np.inf
+        return values[0, kept], places[0, kept]
+
     def _leave_out(self, scores: Tensor, without: Pairs) -> Tensor:
         rows, columns = (self._tensor(part) for part in without)
         return scores.index_put_((rows, columns), scores.new_tensor(-torch.inf))
