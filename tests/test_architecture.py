@@ -42,12 +42,13 @@ ROOMS = [
     "found",
     "scoring",
     "predictor",
-    "discover",
-    "neighbors",
-    "why",
+    "discovery",
+    "neighborhood",
+    "explanation",
     "table_file",
     "plots",
     "display",
+    "answer_display",
     "bench",
     "cli",
     "__main__",
@@ -110,6 +111,13 @@ def test_public_surface() -> None:
         assert getattr(hale, name) is not None
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         _ = hale.nothing
+
+
+@pytest.mark.parametrize("name", sorted(set(hale.__all__) - set(hale._MODULES)))
+def test_no_module_hides_a_public_name(name: str) -> None:
+    """Importing hale.x sets hale's attribute x, whatever else it was."""
+    assert not (SOURCE / f"{name}.py").exists()
+    assert not (SOURCE / name).exists()
 
 
 def test_reading_a_graph_does_not_import_torch() -> None:

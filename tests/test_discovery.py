@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 import torch
 
-from hale.discover import discover, discover_each
+from hale.discovery import discover, discover_each
 from hale.errors import InputError, UnknownNameError
 from hale.graph import Graph, Vocabulary
 from hale.models import make_model
@@ -26,7 +26,7 @@ def run_of(graph: Graph) -> Run:
 def run(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> Run:
     """The ring with an untrained model, in chunks of seven queries and tables of 40 rows."""
     monkeypatch.setattr("hale.scoring.CHUNK_ELEMENTS", 7 * 24)
-    monkeypatch.setattr("hale.discover.TABLE_ROWS", 40)
+    monkeypatch.setattr("hale.discovery.TABLE_ROWS", 40)
     monkeypatch.setattr("hale.found.TABLE_ROWS", 40)
     return run_of(graph)
 

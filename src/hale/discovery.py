@@ -43,6 +43,22 @@ class MissingFact:
         return found
 
 
+def facts_frame(facts: Sequence[MissingFact]) -> pl.DataFrame:
+    """Missing facts as a table, one a row; the columns are the fields of ``MissingFact``."""
+    schema: dict[str, type[pl.DataType]] = {
+        "rank": pl.Int32,
+        "head": pl.String,
+        "head_label": pl.String,
+        "relation": pl.String,
+        "tail": pl.String,
+        "tail_label": pl.String,
+        "score": pl.Float32,
+    }
+    if any(fact.probability is not None for fact in facts):
+        schema["probability"] = pl.Float32
+    return pl.DataFrame([fact.as_dict() for fact in facts], schema=schema)
+
+
 @torch.inference_mode()
 def discover(
     run: Run,

@@ -7,11 +7,11 @@ import pytest
 import torch
 
 from hale.errors import InputError, UnknownNameError
+from hale.explanation import why
 from hale.graph import Graph, Vocabulary
 from hale.models import make_model
 from hale.run import Run, Summary
 from hale.settings import make_settings
-from hale.why import why
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from hale.errors import InputError
 from hale.evaluator import filtered_ranks
 from hale.found import HEAD, RELATION, TAIL
 from hale.graph import SPLITS, Split
-from hale.neighbors import distances_to
+from hale.neighborhood import distances_to
 from hale.run import Run
 
 

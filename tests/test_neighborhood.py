@@ -10,14 +10,14 @@ import torch
 from hale.errors import EvaluationError, InputError, UnknownNameError
 from hale.graph import Graph
 from hale.models import make_model
-from hale.neighbors import neighbors
+from hale.neighborhood import neighbors
 from hale.run import Run, Summary
 from hale.settings import make_settings
 
 
 @pytest.fixture
 def run(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> Run:
-    monkeypatch.setattr("hale.neighbors.CHUNK_ELEMENTS", 5 * 4)  # five rows at a time
+    monkeypatch.setattr("hale.neighborhood.CHUNK_ELEMENTS", 5 * 4)  # five rows at a time
     torch.manual_seed(0)
     summary = Summary("epochs", 1, 1.0, 1.0, 0.0, 0, 1, 1, "cpu")
     return Run(
