@@ -44,14 +44,10 @@ class MissingFact:
 
 
 def facts_frame(facts: Sequence[MissingFact]) -> pl.DataFrame:
-    """Missing facts as a table, one a row; the columns are the fields of ``MissingFact``."""
+    """Missing facts as a table, one a row, with the fields of ``MissingFact`` as columns."""
     schema: dict[str, type[pl.DataType]] = {
+        **dict.fromkeys(("head", "relation", "tail", "head_label", "tail_label"), pl.String),
         "rank": pl.Int32,
-        "head": pl.String,
-        "head_label": pl.String,
-        "relation": pl.String,
-        "tail": pl.String,
-        "tail_label": pl.String,
         "score": pl.Float32,
     }
     if any(fact.probability is not None for fact in facts):
