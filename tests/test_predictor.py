@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 import pytest
 import torch
@@ -7,7 +9,7 @@ import torch
 from hale.errors import EvaluationError, InputError, UnknownNameError
 from hale.graph import Graph, Vocabulary
 from hale.models import make_model
-from hale.predictor import predict
+from hale.predictor import predict, predict_many
 from hale.run import Run, Summary
 from hale.settings import make_settings
 
@@ -86,3 +88,120 @@ def test_scores_that_are_not_finite(run: Run) -> None:
         run.model.entity.weight[3] = torch.nan
     with pytest.raises(EvaluationError, match="not finite"):
         predict(run, head="p0", relation="next")
+
+
+def test_relations_by_hand() -> None:
+    """On a line, 'next' adds one and 'back' takes two away; they are asked forwards."""
+    graph = Graph(
+        "line",
+        Vocabulary(["p0", "p1", "p2", "p4"], "entity"),
+        Vocabulary(["next", "back"], "relation"),
+        train=np.array([[0, 0, 1]]),
+        valid=np.array([[2, 1, 0]]),
+        test=np.empty((0, 3)),
+    )
+    model = make_model("transe", graph.size, 1)
+    with torch.no_grad():
+        model.entity.weight.copy_(torch.tensor([[0.0], [1.0], [2.0], [4.0]]))
+        model.shift.weight.copy_(torch.tensor([[1.0], [-2.0], [50.0], [50.0]]))  # type: ignore[union-attr, operator]
+    summary = Summary("epochs", 1, 1.0, 1.0, 0.0, 0, 1, 1, "cpu")
+    run = Run(make_settings(model="transe", dim=1), graph, model, summary)
+    answers = predict(run, head="p2", tail="p0", k=5)
+    # (2 + 1 - 0)^2 = 9 and (2 - 2 - 0)^2 = 0
+    assert [(a.rank, a.name, a.kind, a.score, a.split) for a in answers] == [
+        (1, "back", "relation", 0.0, "valid"),
+        (2, "next", "relation", -9.0, None),
+    ]
+    assert answers.as_dict() == {
+        "head": "p2",
+        "relation": None,
+        "tail": "p0",
+        "answers": [
+            {"rank": 1, "relation": "back", "score": 0.0, "known": True},
+            {"rank": 2, "relation": "next", "score": -9.0, "known": False},
+        ],
+    }
+    dropped = predict(run, head="p2", tail="p0", known="drop")
+    assert [(a.rank, a.name) for a in dropped] == [(1, "next")]
+
+
+def test_known_facts_left_out(run: Run) -> None:
+    answers = predict(run, head="p1", relation="next", k=10, known="drop")
+    # p2 is known from the test split; the query sits at 2
+    assert [(a.rank, a.score, a.known) for a in answers] == [
+        (1, -1.0, False),
+        (2, -4.0, False),
+        (3, -4.0, False),
+    ]
+    assert answers[0].entity == "p1"
+    assert {answer.entity for answer in answers} == {"p0", "p1", "p4"}
+
+
+def test_a_query_whose_answers_are_all_known() -> None:
+    graph = Graph(
+        "full",
+        Vocabulary(["a", "b"], "entity"),
+        Vocabulary(["r"], "relation"),
+        train=np.array([[0, 0, 0], [0, 0, 1]]),
+        valid=np.empty((0, 3)),
+        test=np.empty((0, 3)),
+    )
+    summary = Summary("epochs", 1, 1.0, 1.0, 0.0, 0, 1, 1, "cpu")
+    settings = make_settings(model="transe", dim=2)
+    run = Run(settings, graph, make_model("transe", graph.size, 2), summary)
+    queries = [("a", "r", None), ("b", "r", None), (None, "r", "a")]
+    sizes = [len(answers) for answers in predict_many(run, queries, known="drop")]
+    assert sizes == [0, 2, 1]
+
+
+def test_many_queries_are_answered_as_one_by_one(
+    graph: Graph, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All three kinds in turn, in chunks of five, against plain loops over the triples."""
+    monkeypatch.setattr("hale.scoring.CHUNK_ELEMENTS", 5 * 24)
+    torch.manual_seed(0)
+    model = make_model("rotl", graph.size, 8).eval()
+    summary = Summary("epochs", 1, 1.0, 1.0, 0.0, 0, 1, 1, "cpu")
+    run = Run(make_settings(model="rotl", dim=8), graph, model, summary)
+    names = graph.entities.names
+    queries: list[tuple[str | None, str | None, str | None]] = []
+    for number in range(24):
+        queries.append((names[number], "skip", None))
+        queries.append((None, "next", names[number]))
+        queries.append((names[number], None, names[(number + 2) % 24]))
+    asked: list[object] = []
+
+    def asking() -> Iterator[tuple[str | None, str | None, str | None]]:
+        for query in queries:
+            asked.append(query)
+            yield query
+
+    stream = predict_many(run, asking(), k=24, known="drop")
+    assert next(stream).head == "e000"
+    assert len(asked) == 5  # no more is read than a chunk
+    found = list(predict_many(run, queries, k=24, known="drop"))
+    assert [(a.head, a.relation, a.tail) for a in found] == queries
+    held = {tuple(t) for s in ("train", "valid", "test") for t in graph.split(s).tolist()}
+    entity, relation = graph.entities.id, graph.relations.id
+    for (head, rel, tail), answers in zip(queries, found, strict=True):
+        scores = {}
+        for other in graph.relations.names if rel is None else names:
+            if rel is None:
+                fact = (entity(str(head)), relation(other), entity(str(tail)))
+                asks = fact
+            elif tail is None:
+                asks = fact = (entity(str(head)), relation(rel), entity(other))
+            else:
+                fact = (entity(other), relation(rel), entity(tail))
+                asks = (fact[2], fact[1] + 2, fact[0])
+            if fact not in held:
+                scores[other] = model.score(*(torch.tensor([x]) for x in asks)).item()
+        expected = sorted(scores, key=lambda name: -scores[name])
+        assert [a.name for a in answers] == expected
+        assert [a.score for a in answers] == pytest.approx([scores[n] for n in expected], abs=1e-5)
+        assert not any(a.known for a in answers)
+
+
+def test_a_treatment_that_does_not_exist(run: Run) -> None:
+    with pytest.raises(UnknownNameError, match="Did you mean 'drop'"):
+        predict(run, head="p0", relation="next", known="dorp")

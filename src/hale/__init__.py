@@ -23,24 +23,37 @@ __version__ = version.VERSION
 if TYPE_CHECKING:
     from hale import activations, engine, errors, models
     from hale.datasets import load
+    from hale.discovery import MissingFact, discover, discover_each
     from hale.errors import HaleError
     from hale.evaluator import Metrics, Report, evaluate
+    from hale.explanation import Explanation, why
     from hale.graph import Graph
-    from hale.predictor import Answer, Answers, predict
+    from hale.neighborhood import Neighbor, neighbors
+    from hale.predictor import Answer, Answers, predict, predict_many
+    from hale.queries import Query
     from hale.run import Record, Run, Summary, load_run
     from hale.settings import Settings
     from hale.trainer import train
 
 _HOMES = {
     "load": "hale.datasets",
+    "MissingFact": "hale.discovery",
+    "discover": "hale.discovery",
+    "discover_each": "hale.discovery",
     "HaleError": "hale.errors",
     "Metrics": "hale.evaluator",
     "Report": "hale.evaluator",
     "evaluate": "hale.evaluator",
+    "Explanation": "hale.explanation",
+    "why": "hale.explanation",
     "Graph": "hale.graph",
+    "Neighbor": "hale.neighborhood",
+    "neighbors": "hale.neighborhood",
     "Answer": "hale.predictor",
     "Answers": "hale.predictor",
     "predict": "hale.predictor",
+    "predict_many": "hale.predictor",
+    "Query": "hale.queries",
     "Record": "hale.run",
     "Run": "hale.run",
     "Summary": "hale.run",
@@ -53,9 +66,13 @@ _MODULES = ("activations", "engine", "errors", "models")
 __all__ = [
     "Answer",
     "Answers",
+    "Explanation",
     "Graph",
     "HaleError",
     "Metrics",
+    "MissingFact",
+    "Neighbor",
+    "Query",
     "Record",
     "Report",
     "Run",
@@ -63,14 +80,19 @@ __all__ = [
     "Summary",
     "__version__",
     "activations",
+    "discover",
+    "discover_each",
     "engine",
     "errors",
     "evaluate",
     "load",
     "load_run",
     "models",
+    "neighbors",
     "predict",
+    "predict_many",
     "train",
+    "why",
 ]
 
 

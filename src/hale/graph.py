@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hale.errors import InputError, UnknownNameError
+from hale.facts import Facts
 
 Ids = NDArray[np.int64]
 Split = Literal["train", "valid", "test"]
@@ -157,6 +158,16 @@ class Graph:
         triples = np.concatenate([self.split(name) for name in splits or SPLITS])
         return KnownAnswers(self.both_directions(triples), len(self.relations))
 
+    @cached_property
+    def known_answers(self) -> KnownAnswers:
+        """The answers of both directions in all splits, kept once made."""
+        return self.known()
+
+    @cached_property
+    def facts(self) -> Facts:
+        """Which split holds a triple: codes are places in SPLITS."""
+        return Facts([self.split(name) for name in SPLITS], *self.size)
+
     def label(self, entity: str) -> str | None:
         """The readable name of an entity, where the source gave one."""
         return self.labels.get(entity)
@@ -169,11 +180,13 @@ class Graph:
                 found.setdefault(label, []).append(name)
         return found
 
+    def bearers(self, name: str) -> list[str]:
+        """The entities that ``name`` can mean: the one of that name, else those so labelled."""
+        return [name] if name in self.entities else self._by_label.get(name, [])
+
     def entity_id(self, name: str) -> int:
         """The id of an entity by its name or, where that is unique, its label."""
-        if name in self.entities:
-            return self.entities.id(name)
-        bearers = self._by_label.get(name, [])
+        bearers = self.bearers(name)
         if len(bearers) == 1:
             return self.entities.id(bearers[0])
         if bearers:

@@ -1,16 +1,23 @@
-"""Predictor: the answers that a run gives to one query."""
+"""Predictor: the answers that a run gives to queries."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from itertools import islice
+from typing import Any, Literal, get_args
 
+import numpy as np
 import torch
 
-from hale.errors import EvaluationError, InputError
-from hale.graph import SPLITS, Split
+from hale.errors import InputError, UnknownNameError
+from hale.found import HEAD, RELATION, TAIL, Found
+from hale.graph import SPLITS, Graph, Ids, Split
+from hale.queries import OPEN, Query, query_ids
 from hale.run import Run
+from hale.scoring import NONE, Pairs, Scorer, Scores
+
+Known = Literal["mark", "drop"]
 
 
 @dataclass(frozen=True)
@@ -18,10 +25,17 @@ class Answer:
     """One answer, and the split that holds it if the graph knows the fact already."""
 
     rank: int
-    entity: str
+    name: str
     label: str | None
-    score: float  # -||q - e||^2: at most 0, higher is better
+    score: float  # higher is better; -||q - e||^2, at most 0, for models that score by distance
     split: Split | None
+    kind: Literal["entity", "relation"] = "entity"
+    probability: float | None = None  # None while the run's scores are not calibrated
+
+    @property
+    def entity(self) -> str:
+        """The answer's name."""
+        return self.name
 
     @property
     def known(self) -> bool:
@@ -29,12 +43,15 @@ class Answer:
         return self.split is not None
 
     def as_dict(self) -> dict[str, Any]:
-        """Ready for JSON."""
+        """Ready for JSON; the name stands under 'entity' or 'relation'."""
+        label = {"label": self.label} if self.kind == "entity" else {}
+        sure = {} if self.probability is None else {"probability": self.probability}
         return {
             "rank": self.rank,
-            "entity": self.entity,
-            "label": self.label,
+            self.kind: self.name,
+            **label,
             "score": self.score,
+            **sure,
             "known": self.known,
         }
 
@@ -44,7 +61,7 @@ class Answers(Sequence[Answer]):
     """The best answers to a query with one empty place, best first."""
 
     head: str | None
-    relation: str
+    relation: str | None
     tail: str | None
     answers: tuple[Answer, ...]
 
@@ -67,7 +84,6 @@ class Answers(Sequence[Answer]):
         }
 
 
-@torch.inference_mode()
 def predict(
     run: Run,
     *,
@@ -75,49 +91,138 @@ def predict(
     relation: str | None = None,
     tail: str | None = None,
     k: int = 10,
+    known: Known = "mark",
 ) -> Answers:
-    """The k best tails of (head, relation), or heads of (relation, tail).
+    """The k best tails of (head, relation), heads of (relation, tail) or relations of (head, tail).
 
-    Entities are named by id or by a label that only one of them has. Known
-    facts are marked, not left out; more than N answers are not to be had.
+    Entities are named by id or by a label that only one of them has. Known facts
+    are marked or, with ``known="drop"``, left out. More than there are (N entities
+    or R relations) are not to be had.
     """
-    if relation is None or (head is None) == (tail is None):
-        raise InputError("A query has a relation and either a head or a tail.")
+    (answers,) = predict_many(run, [Query(head, relation, tail)], k=k, known=known)
+    return answers
+
+
+def predict_many(
+    run: Run,
+    queries: Iterable[tuple[str | None, str | None, str | None]],
+    *,
+    k: int = 10,
+    known: Known = "mark",
+) -> Iterator[Answers]:
+    """The answers to each query (head, relation, tail) with one None, in order; see ``predict``.
+
+    Queries are read and answered in chunks, so memory stays the same however
+    many there are, if the caller lets the answers go.
+    """
+    check(k, known)
+    waiting, chunk = iter(queries), Scorer(run.model).chunk
+    while part := [query_ids(run.graph, query) for query in islice(waiting, chunk)]:
+        yield from answers_to(run, np.array(part, dtype=np.int64), k=k, known=known)
+
+
+def answers_to(run: Run, queries: Ids, *, k: int, known: Known = "mark") -> Iterator[Answers]:
+    """The answers to queries by id (n, 3), OPEN in the place that is asked for."""
+    start = 0
+    for found in find_answers(run, queries, k=k, known=known):
+        part = queries[start : start + found.num_queries]
+        bounds = np.searchsorted(found.query, np.arange(len(part) + 1)).tolist()
+        for number, query in enumerate(part):
+            rows = range(bounds[number], bounds[number + 1])
+            answers = tuple(_answer(run.graph, found, row) for row in rows)
+            yield Answers(*_names(run.graph, query), answers)
+        start += len(part)
+
+
+@torch.inference_mode()
+def find_answers(run: Run, queries: Ids, *, k: int, known: Known = "mark") -> Iterator[Found]:
+    """The same as arrays, a chunk of queries at a time."""
+    check(k, known)
+    scorer = Scorer(run.model)
+    for start in range(0, len(queries), scorer.chunk):
+        yield _find(scorer, run.graph, queries[start : start + scorer.chunk], k, known)
+
+
+def check(k: int, known: Known = "mark") -> None:
+    """Refuse what no query can be answered with."""
     if k < 1:
         raise InputError(f"The number of answers is at least 1, got {k}.")
-    graph = run.graph
-    fact_relation = relation_id = graph.relations.id(relation)
-    place = 0 if tail is None else 2  # of the given entity in a triple
-    if tail is None:
-        assert head is not None
-        given = graph.entity_id(head)
-        head = graph.entities[given]
-    else:  # the reciprocal relation asks for heads
-        given = graph.entity_id(tail)
-        tail = graph.entities[given]
-        relation_id += len(graph.relations)
+    if known not in get_args(Known):
+        raise UnknownNameError("treatment of known facts", known, get_args(Known))
 
-    device = run.model.entities().device
-    query = torch.tensor([given, relation_id], device=device)
-    scores = run.model.score_all(query[:1], query[1:])[0]
-    if not torch.isfinite(scores).all():
-        raise EvaluationError("The model gives scores that are not finite; train it again.")
-    best = scores.clamp_max(0).topk(min(k, len(scores)))  # rounding can pass 0
-    holders: dict[int, Split] = {}
-    for split in reversed(SPLITS):  # a fact in several counts as train's
-        triples = graph.split(split)
-        mine = triples[(triples[:, 1] == fact_relation) & (triples[:, place] == given)]
-        holders |= dict.fromkeys(mine[:, 2 - place].tolist(), split)
-    answers = tuple(
-        Answer(
-            rank=rank,
-            entity=graph.entities[entity],
-            label=graph.label(graph.entities[entity]),
-            score=score,
-            split=holders.get(entity),
-        )
-        for rank, (entity, score) in enumerate(
-            zip(best.indices.tolist(), best.values.tolist(), strict=True), start=1
-        )
+
+def _find(scorer: Scorer, graph: Graph, queries: Ids, k: int, known: Known) -> Found:
+    """One chunk: queries for entities in one table of scores, those for relations in another."""
+    place = (queries == OPEN).argmax(axis=1)
+    parts = []
+    for rows, find in (
+        (np.flatnonzero(place != RELATION), _find_entities),
+        (np.flatnonzero(place == RELATION), _find_relations),
+    ):
+        if not len(rows):
+            continue
+        values, columns = find(scorer, graph, queries[rows], k, known)
+        row, rank = np.nonzero(values > -np.inf)
+        triples = queries[rows[row]]
+        triples[np.arange(len(row)), place[rows[row]]] = columns[row, rank]
+        parts.append((rows[row], rank + 1, triples, values[row, rank]))
+    query, rank, triples, score = (np.concatenate(column) for column in zip(*parts, strict=True))
+    order = np.argsort(query, kind="stable")
+    query, triples = query[order], triples[order]
+    return Found(
+        num_queries=len(queries),
+        triples=triples,
+        place=place[query].astype(np.int8),
+        query=query,
+        rank=rank[order],
+        score=score[order],
+        split=graph.facts.split_codes(triples),
     )
-    return Answers(head=head, relation=relation, tail=tail, answers=answers)
+
+
+def _find_entities(
+    scorer: Scorer, graph: Graph, queries: Ids, k: int, known: Known
+) -> tuple[Scores, Ids]:
+    asks_head = queries[:, HEAD] == OPEN  # the reciprocal relation asks for heads
+    given = np.where(asks_head, queries[:, TAIL], queries[:, HEAD])
+    relations = queries[:, RELATION] + asks_head * len(graph.relations)
+    without = graph.known_answers.of(given, relations) if known == "drop" else NONE
+    return scorer.best(scorer.entities(given, relations, without), k, without)
+
+
+def _find_relations(
+    scorer: Scorer, graph: Graph, queries: Ids, k: int, known: Known
+) -> tuple[Scores, Ids]:
+    heads, tails = queries[:, HEAD], queries[:, TAIL]
+    without: Pairs = NONE
+    if known == "drop":
+        facts = np.repeat(queries, len(graph.relations), axis=0)
+        facts[:, RELATION] = np.tile(np.arange(len(graph.relations)), len(queries))
+        held = graph.facts.split_codes(facts).reshape(len(queries), -1) >= 0
+        rows, columns = np.nonzero(held)
+        without = rows, columns
+    return scorer.best(scorer.relations(heads, tails, without), k, without)
+
+
+def _names(graph: Graph, query: Ids) -> tuple[str | None, str | None, str | None]:
+    head, relation, tail = query.tolist()
+    return (
+        None if head == OPEN else graph.entities[head],
+        None if relation == OPEN else graph.relations[relation],
+        None if tail == OPEN else graph.entities[tail],
+    )
+
+
+def _answer(graph: Graph, found: Found, row: int) -> Answer:
+    place, split = int(found.place[row]), int(found.split[row])
+    number = int(found.triples[row, place])
+    is_relation = place == RELATION
+    name = graph.relations[number] if is_relation else graph.entities[number]
+    return Answer(
+        rank=int(found.rank[row]),
+        name=name,
+        label=None if is_relation else graph.label(name),
+        score=float(found.score[row]),
+        split=None if split < 0 else SPLITS[split],
+        kind="relation" if is_relation else "entity",
+    )
