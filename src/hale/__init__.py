@@ -22,6 +22,8 @@ __version__ = version.VERSION
 
 if TYPE_CHECKING:
     from hale import activations, engine, errors, models
+    from hale.calibration import Calibration, calibrate, load_calibration
+    from hale.classifier import Verdict, Verdicts, classify
     from hale.datasets import load
     from hale.errors import HaleError
     from hale.evaluator import Metrics, Report, evaluate
@@ -32,6 +34,12 @@ if TYPE_CHECKING:
     from hale.trainer import train
 
 _HOMES = {
+    "Calibration": "hale.calibration",
+    "calibrate": "hale.calibration",
+    "load_calibration": "hale.calibration",
+    "Verdict": "hale.classifier",
+    "Verdicts": "hale.classifier",
+    "classify": "hale.classifier",
     "load": "hale.datasets",
     "HaleError": "hale.errors",
     "Metrics": "hale.evaluator",
@@ -53,6 +61,7 @@ _MODULES = ("activations", "engine", "errors", "models")
 __all__ = [
     "Answer",
     "Answers",
+    "Calibration",
     "Graph",
     "HaleError",
     "Metrics",
@@ -61,12 +70,17 @@ __all__ = [
     "Run",
     "Settings",
     "Summary",
+    "Verdict",
+    "Verdicts",
     "__version__",
     "activations",
+    "calibrate",
+    "classify",
     "engine",
     "errors",
     "evaluate",
     "load",
+    "load_calibration",
     "load_run",
     "models",
     "predict",

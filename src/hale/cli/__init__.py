@@ -9,7 +9,12 @@ from typing import Annotated
 
 import typer
 
-from hale.cli import bench, inspect, train  # noqa: F401  (they register their commands)
+from hale.cli import (  # noqa: F401  (they register their commands)
+    bench,
+    inspect,
+    sure,
+    train,
+)
 from hale.cli.common import app, out
 from hale.version import VERSION
 
