@@ -41,6 +41,7 @@ ROOMS = [
     "classifier",
     "trainer",
     "predictor",
+    "export",
     "plots",
     "display",
     "display_verdicts",

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from hale.datasets import load
     from hale.errors import HaleError
     from hale.evaluator import Metrics, Report, evaluate
+    from hale.export import export_run, open_index, query_vectors
     from hale.graph import Graph
     from hale.predictor import Answer, Answers, predict
     from hale.run import Record, Run, Summary, load_run
@@ -45,6 +46,9 @@ _HOMES = {
     "Metrics": "hale.evaluator",
     "Report": "hale.evaluator",
     "evaluate": "hale.evaluator",
+    "export_run": "hale.export",
+    "open_index": "hale.export",
+    "query_vectors": "hale.export",
     "Graph": "hale.graph",
     "Answer": "hale.predictor",
     "Answers": "hale.predictor",
@@ -79,11 +83,14 @@ __all__ = [
     "engine",
     "errors",
     "evaluate",
+    "export_run",
     "load",
     "load_calibration",
     "load_run",
     "models",
+    "open_index",
     "predict",
+    "query_vectors",
     "train",
 ]
 

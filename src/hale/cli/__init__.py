@@ -13,6 +13,7 @@ from hale.cli import (  # noqa: F401  (they register their commands)
     bench,
     inspect,
     sure,
+    take,
     train,
 )
 from hale.cli.common import app, out
