@@ -84,8 +84,8 @@ def judge(run: hale.Run, negatives: dict[str, Ids]) -> tuple[list[dict[str, Any]
                     **quality.as_dict(),
                 }
             )
-            if way != "cold":
-                drawn[f"{run.graph.name}, {way}, {method}"] = quality
+            if method == METHODS[0]:
+                drawn[f"{run.graph.name}, {way}"] = quality
     return rows, drawn
 
 

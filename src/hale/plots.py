@@ -73,11 +73,12 @@ def plot_reliability(qualities: Mapping[str, Quality], target: str | Path) -> Pa
         said = [part.probability for part in quality.bins]
         label = f"{name} (error {quality.calibration_error:.3f})"
         above.plot(said, [part.share for part in quality.bins], marker="o", label=label)
-        below.plot(said, [part.count for part in quality.bins], marker="o", markersize=3)
+        shares = [part.count / quality.count for part in quality.bins]
+        below.plot(said, shares, marker="o", markersize=3)
     above.set_ylabel("share that is true")
     above.set_ylim(-0.02, 1.02)
     above.legend(frameon=False, fontsize="small")
-    below.set_ylabel("triples")
+    below.set_ylabel("share of triples")
     below.set_ylim(bottom=0)
     below.set_xlabel("probability given")
     below.set_xlim(-0.02, 1.02)
