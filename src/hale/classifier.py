@@ -64,7 +64,7 @@ class Verdicts(Sequence[Verdict]):
             head=self.graph.entities[head],
             relation=self.graph.relations[relation],
             tail=self.graph.entities[tail],
-            verdict=bool(self.true[place]),
+            verdict=bool(self.scores[place] >= self.thresholds[place]),
             probability=float(self.probabilities[place]),
             score=float(self.scores[place]),
             threshold=float(self.thresholds[place]),

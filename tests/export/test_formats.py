@@ -151,3 +151,21 @@ def test_faults(run: Run, tmp_path: Path) -> None:
     with pytest.raises(EvaluationError, match="not finite"):
         export_run(run, tmp_path / "x")
     assert not any(tmp_path.iterdir())
+
+
+def test_a_rename_that_fails_brings_the_old_export_back(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    export_run(run, tmp_path / "x")
+    rename = Path.rename
+
+    def fail(self: Path, target: Path) -> Path:
+        if self.name == ".x.new":
+            raise OSError(5, "Input/output error")
+        return rename(self, target)
+
+    monkeypatch.setattr(Path, "rename", fail)
+    with pytest.raises(InputError, match="Input/output error"):
+        export_run(run, tmp_path / "x", form="csv", overwrite=True)
+    assert (tmp_path / "x/entities.npy").exists()
+    assert [path.name for path in tmp_path.iterdir()] == ["x"]

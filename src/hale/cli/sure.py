@@ -59,7 +59,9 @@ def calibrate(
 @reporting
 def classify(
     run: RunPath,
-    triples: Annotated[Path, typer.Argument(help="File of triples, perhaps with labels.")],
+    triples: Annotated[
+        Path, typer.Argument(help="File of triples, perhaps with labels.", metavar="TRIPLES")
+    ],
     negatives: Annotated[
         Path | None,
         typer.Option(

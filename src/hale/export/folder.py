@@ -39,15 +39,26 @@ def fresh_folder(
         yield waiting
         text = json.dumps(about, indent=2, ensure_ascii=False) + "\n"
         (waiting / ABOUT).write_text(text, encoding="utf-8")
-        if taken:
-            shutil.rmtree(old, ignore_errors=True)
-            target.rename(old)
-        waiting.rename(target)
-        shutil.rmtree(old, ignore_errors=True)
+        _swap(waiting, target, old if taken else None)
     except OSError as error:
         raise InputError(f"{path} cannot be written: {error.strerror or error}.") from None
     finally:
         shutil.rmtree(waiting, ignore_errors=True)
+
+
+def _swap(waiting: Path, target: Path, old: Path | None) -> None:
+    """Give ``waiting`` the name ``target``; what stood there comes back if that fails."""
+    if old is None:
+        waiting.rename(target)
+        return
+    shutil.rmtree(old, ignore_errors=True)
+    target.rename(old)
+    try:
+        waiting.rename(target)
+    except OSError:
+        old.rename(target)
+        raise
+    shutil.rmtree(old, ignore_errors=True)
 
 
 def read_about(path: str | Path) -> dict[str, Any]:
