@@ -148,7 +148,21 @@ def index(
     if k > len(lifted.vectors):
         raise InputError(f"There are {len(lifted.vectors):,} entities, fewer than -k {k}.")
     rows = nearest_rows(lifted, asked, name=name, k=k)
-    _show(rows, out_file, as_json, hide=("k", "queries", "connectivity", "expansion_add"))
+    _show(
+        rows,
+        out_file,
+        as_json,
+        hide=(
+            "vectors",
+            "d",
+            "k",
+            "queries",
+            "connectivity",
+            "expansion_add",
+            "build_s",
+            "index_mb",
+        ),
+    )
 
 
 @bench.command()
