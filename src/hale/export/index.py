@@ -2,7 +2,8 @@
 
 usearch rather than faiss-cpu: over 200,000 vectors (d = 32, two threads, the same
 connectivity and expansions) recall and speed of search were alike, .996 of the ten
-nearest in 0.12 ms against .995 in 0.14 ms, and building took 43 s against 98 s. Its
+nearest in 0.12 ms against .995 in 0.14 ms, and building took 43 s against 98 s (other
+programs were running, so the times are rough). Its
 wheels are 13 MB against 19 MB, and its file is searched from disk without loading.
 """
 
