@@ -22,11 +22,14 @@ __version__ = version.VERSION
 
 if TYPE_CHECKING:
     from hale import activations, engine, errors, models
+    from hale.calibration import Calibration, calibrate, load_calibration
+    from hale.classifier import Verdict, Verdicts, classify
     from hale.datasets import load
     from hale.discovery import MissingFact, discover, discover_each
     from hale.errors import HaleError
     from hale.evaluator import Metrics, Report, evaluate
     from hale.explanation import Explanation, why
+    from hale.export import export_run, open_index, query_vectors
     from hale.graph import Graph
     from hale.neighborhood import Neighbor, neighbors
     from hale.predictor import Answer, Answers, predict, predict_many
@@ -36,6 +39,12 @@ if TYPE_CHECKING:
     from hale.trainer import train
 
 _HOMES = {
+    "Calibration": "hale.calibration",
+    "calibrate": "hale.calibration",
+    "load_calibration": "hale.calibration",
+    "Verdict": "hale.classifier",
+    "Verdicts": "hale.classifier",
+    "classify": "hale.classifier",
     "load": "hale.datasets",
     "MissingFact": "hale.discovery",
     "discover": "hale.discovery",
@@ -46,6 +55,9 @@ _HOMES = {
     "evaluate": "hale.evaluator",
     "Explanation": "hale.explanation",
     "why": "hale.explanation",
+    "export_run": "hale.export",
+    "open_index": "hale.export",
+    "query_vectors": "hale.export",
     "Graph": "hale.graph",
     "Neighbor": "hale.neighborhood",
     "neighbors": "hale.neighborhood",
@@ -66,6 +78,7 @@ _MODULES = ("activations", "engine", "errors", "models")
 __all__ = [
     "Answer",
     "Answers",
+    "Calibration",
     "Explanation",
     "Graph",
     "HaleError",
@@ -78,19 +91,27 @@ __all__ = [
     "Run",
     "Settings",
     "Summary",
+    "Verdict",
+    "Verdicts",
     "__version__",
     "activations",
+    "calibrate",
+    "classify",
     "discover",
     "discover_each",
     "engine",
     "errors",
     "evaluate",
+    "export_run",
     "load",
+    "load_calibration",
     "load_run",
     "models",
     "neighbors",
+    "open_index",
     "predict",
     "predict_many",
+    "query_vectors",
     "train",
     "why",
 ]

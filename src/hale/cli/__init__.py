@@ -15,6 +15,8 @@ from hale.cli import (  # noqa: F401  (they register their commands)
     catalog,
     inspect,
     reproduce,
+    sure,
+    take,
     train,
     tune,
 )
