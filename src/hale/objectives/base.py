@@ -32,12 +32,14 @@ class Objective(ABC):
     """
 
     name: ClassVar[str]
+    uses: ClassVar[frozenset[str]]  # the settings that mean something to it, not to all
     formula: ClassVar[str]
     source: ClassVar[str]
     similarities: ClassVar[tuple[Similarity, ...]]
     models: ClassVar[Mapping[str, Similarity] | None] = None
     takes_biases: ClassVar[bool] = True
     takes_activation: ClassVar[bool] = True
+    takes_dropout: ClassVar[bool] = True
     because: ClassVar[str] = ""
     defaults: ClassVar[Mapping[str, object]] = {}
 

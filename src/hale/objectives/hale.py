@@ -39,6 +39,9 @@ class HaLE(Objective):
     """
 
     name = "hale"
+    uses = frozenset(
+        {"queries", "alpha", "weight", "square", "leave_out_known", "gamma_start", "query_power"}
+    )
     formula = "lambda mean h(c_r d_p^2)^2 + mean_i log sum_j exp(-h(c_i d_ij^2))"
     source = "Wang et al., WWW 2022"
     similarities: ClassVar[tuple[Similarity, ...]] = ("l2",)
