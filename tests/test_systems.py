@@ -89,9 +89,9 @@ def test_resumed_with_dropout_and_normalisation(graph: Graph, tmp_path: Path) ->
         ({"model": "transe", "strategy": "allneg-square", "activation": "hanon"}, "the identity"),
         ({"model": "rotl", "biases": True}, "hale has no place for them"),
         ({"model": "rotl", "similarity": "dot"}, "rotl compares by l2"),
-        ({"negatives": 5}, "negatives: hale does not use it; samneg and advneg do"),
-        ({"strategy": "samneg", "queries": 5}, "queries: samneg does not use it; hale do"),
-        ({"strategy": "allneg", "gamma_start": 5}, "gamma_start: allneg does not use it"),
+        ({"negatives": 5}, "negatives: not for hale, only for samneg and advneg"),
+        ({"strategy": "samneg", "queries": 5}, "queries: not for samneg, only for hale"),
+        ({"strategy": "allneg", "gamma_start": 5}, "gamma_start: not for allneg"),
         ({"model": "transe", "strategy": "allneg-square", "dropout": 0.1}, "dropout would not"),
     ],
 )

@@ -51,7 +51,7 @@ def _refuse_unused(strategy: type[Objective], given: Mapping[str, object]) -> No
     faults = []
     for name in sorted(others & given.keys() - strategy.uses):
         users = [key for key, objective in OBJECTIVES.items() if name in objective.uses]
-        faults.append(f"{name}: {strategy.name} does not use it; {' and '.join(users)} do")
+        faults.append(f"{name}: not for {strategy.name}, only for {' and '.join(users)}")
     if faults:
         raise SettingsError(faults)
 
