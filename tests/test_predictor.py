@@ -1,17 +1,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 
+from hale.calibration import calibrate, calibration_of
+from hale.discovery import discover
 from hale.errors import EvaluationError, InputError, UnknownNameError
+from hale.explanation import why
 from hale.graph import Graph, Vocabulary
 from hale.models import make_model
 from hale.predictor import predict, predict_many
 from hale.run import Run, Summary
 from hale.settings import make_settings
+from hale.trainer import train
+from tests.runs import line_run
 
 
 @pytest.fixture
@@ -205,3 +211,46 @@ def test_many_queries_are_answered_as_one_by_one(
 def test_a_treatment_that_does_not_exist(run: Run) -> None:
     with pytest.raises(UnknownNameError, match="Did you mean 'drop'"):
         predict(run, head="p0", relation="next", known="dorp")
+
+
+def test_only_answers_above_a_probability() -> None:
+    """The true tail scores 0 in both directions; what misses by far has no chance."""
+    line = line_run()
+    certain = predict(line, head="p5", relation="next", k=20, above=0.5)
+    sure = calibration_of(line)
+    everything = predict(line, head="p5", relation="next", k=20)
+    assert all(answer.probability is None for answer in everything), "none is kept with the run"
+    wanted = [
+        answer.name
+        for answer in everything
+        if sure.probability_of(line, np.array([[5, 0, int(answer.name[1:])]]))[0] >= 0.5
+    ]
+    assert [answer.name for answer in certain] == wanted
+    assert "p6" in wanted
+    assert 0 < len(wanted) < 20
+    assert all(answer.probability >= 0.5 for answer in certain)
+    assert "probability" in certain.as_dict()["answers"][0]
+    assert len(predict(line, head="p5", relation="next", k=20, above=0.0)) == 20
+    with pytest.raises(InputError, match="between 0 and 1, got 2"):
+        predict(line, head="p5", relation="next", above=2)
+
+
+def test_a_calibration_kept_with_the_run_gives_probabilities(tmp_path: Path) -> None:
+    graph = line_run().graph
+    run = train(graph, model="transe", dim=4, epochs=3, out=tmp_path / "run")
+    assert predict(run, head="p5", relation="next")[0].probability is None
+    kept = calibrate(run)
+    answers = predict(run, head="p5", relation="next", k=3)
+    for answer in answers:
+        fact = np.array([[5, 0, graph.entities.id(answer.name)]])
+        assert answer.probability == pytest.approx(kept.probability_of(run, fact)[0])
+    (found,) = discover(run, ["next"], k=1)
+    ids = np.array([[graph.entities.id(found.head), 0, graph.entities.id(found.tail)]])
+    assert found.probability == pytest.approx(kept.probability_of(run, ids)[0])
+    explained = why(run, "p5", "next", "p6")
+    assert explained.probability == pytest.approx(
+        kept.probability_of(run, np.array([[5, 0, 6]]))[0]
+    )
+    with torch.no_grad():
+        run.model.entity.weight.mul_(2)
+    assert predict(run, head="p5", relation="next")[0].probability is None, "made for others"

@@ -12,6 +12,7 @@ import polars as pl
 import torch
 from torch import Tensor
 
+from hale.calibration import kept_calibration
 from hale.device import keep_freed_memory
 from hale.found import HEAD, RELATION, TABLE_ROWS, TAIL, Found, tables
 from hale.graph import Graph, Ids
@@ -67,15 +68,16 @@ def discover(
 
     All N * N facts of a relation are weighed, a chunk of heads at a time. Known
     facts of every split are left out, and so are facts of an entity with itself
-    where the relation has none. Scores of one relation are comparable; those of
+    where the relation has none. Facts have a probability where a calibration is kept
+    with the run. Scores of one relation are comparable; those of
     different relations only roughly, since each has its own scale.
     """
     check(k)
     keep_freed_memory()
-    graph, scorer = run.graph, Scorer(run.model)
+    graph = run.graph
     asked = _relation_ids(graph, relations)
     pools = [[number] for number in asked] if relations is not None else [asked]
-    work = _Work(scorer, graph, len(asked) * len(graph.entities), progress)
+    work = _Work(run, len(asked) * len(graph.entities), progress)
     return [fact for pool in pools for fact in _best_of(work, pool, k)]
 
 
@@ -98,7 +100,7 @@ def discover_each(
     keep_freed_memory()
     graph = run.graph
     asked = _relation_ids(graph, relations)
-    work = _Work(Scorer(run.model), graph, 2 * len(asked) * len(graph.entities), progress)
+    work = _Work(run, 2 * len(asked) * len(graph.entities), progress)
     for table in tables(graph, _find_each(work, asked, k)):
         yield table.drop("known")
 
@@ -106,8 +108,10 @@ def discover_each(
 class _Work:
     """Chunk after chunk of a relation's queries, and how far it has come."""
 
-    def __init__(self, scorer: Scorer, graph: Graph, total: int, progress: Progress | None) -> None:
-        self.scorer, self.graph = scorer, graph
+    def __init__(self, run: Run, total: int, progress: Progress | None) -> None:
+        self.run, self.scorer, self.graph = run, Scorer(run.model), run.graph
+        self.calibration = kept_calibration(run)
+        graph = run.graph
         self.done, self.total, self.progress = 0, total, progress
         triples = np.concatenate([graph.train, graph.valid, graph.test])
         loops = triples[triples[:, HEAD] == triples[:, TAIL], 1]
@@ -146,6 +150,9 @@ def _best_of(work: _Work, relations: list[int], k: int) -> Iterator[MissingFact]
             order = np.argsort(-best, kind="stable")[:k]
             best, facts = best[order], facts[order]
     graph = work.graph
+    sure: list[float | None] = [None] * len(facts)
+    if work.calibration is not None:
+        sure = list(work.calibration.probability_of(work.run, facts))
     for rank, (score, fact) in enumerate(zip(best.tolist(), facts.tolist(), strict=True), start=1):
         head, tail = graph.entities[fact[HEAD]], graph.entities[fact[TAIL]]
         yield MissingFact(
@@ -156,6 +163,7 @@ def _best_of(work: _Work, relations: list[int], k: int) -> Iterator[MissingFact]
             tail=tail,
             tail_label=graph.label(tail),
             score=score,
+            probability=None if sure[rank - 1] is None else float(sure[rank - 1] or 0.0),
         )
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from hale.calibration import calibration_of
 from hale.errors import InputError
 from hale.evaluator import filtered_ranks
 from hale.found import HEAD, RELATION, TAIL
@@ -73,7 +74,8 @@ def why(run: Run, head: str, relation: str, tail: str, *, k: int = 5) -> Explana
 
     Nearest are those of the same relation whose head and tail are nearest to the
     fact's own, by the sum of their squared distances. The fact itself is not
-    among them.
+    among them. The probability is that of the calibration kept with the run, or
+    of one made now; without validation triples there is none.
     """
     if k < 1:
         raise InputError(f"The number of supporting facts is at least 1, got {k}.")
@@ -95,6 +97,9 @@ def why(run: Run, head: str, relation: str, tail: str, *, k: int = 5) -> Explana
     def named(number: int) -> tuple[str, str | None]:
         return graph.entities[number], graph.label(graph.entities[number])
 
+    probability = None
+    if len(graph.valid):
+        probability = float(calibration_of(run).probability_of(run, fact)[0])
     return Explanation(
         *named(int(fact[0, HEAD])),
         relation,
@@ -104,6 +109,7 @@ def why(run: Run, head: str, relation: str, tail: str, *, k: int = 5) -> Explana
         head_rank=float(head_rank),
         num_entities=len(graph.entities),
         split=None if code < 0 else SPLITS[code],
+        probability=probability,
         support=tuple(
             Support(
                 *named(int(same[row, HEAD])),

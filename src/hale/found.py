@@ -26,7 +26,8 @@ class Found:
     ``triples`` (n, 3) are the queries with their answers put in; ``place`` (n,)
     tells which of the three was asked for, ``query`` (n,) which query of
     ``num_queries`` it was; one without answers has no row.
-    ``split`` (n,) is a place in SPLITS, or -1 for a fact that the graph lacks.
+    ``split`` (n,) is a place in SPLITS, or -1 for a fact that the graph lacks;
+    ``probability`` (n,) is there where the run's scores are calibrated.
     """
 
     num_queries: int
@@ -36,6 +37,7 @@ class Found:
     rank: Ids
     score: NDArray[np.float32]
     split: Codes
+    probability: NDArray[np.float64] | None = None
 
     def __len__(self) -> int:
         return len(self.triples)
@@ -44,7 +46,8 @@ class Found:
         """Names and, where the graph has them, labels; one row an answer.
 
         Columns: head, relation, tail, head_label and tail_label (if the graph has
-        labels), asked (head, relation or tail), rank, score, known (a split or null).
+        labels), asked (head, relation or tail), rank, score, probability (if calibrated),
+        known (a split or null).
         """
         named = {
             place: _names(graph, place).gather(self.triples[:, number])
@@ -55,6 +58,7 @@ class Found:
             for number, place in ((HEAD, "head"), (TAIL, "tail"))
             if graph.labels
         }
+        sure = {} if self.probability is None else {"probability": pl.Series(self.probability)}
         return pl.DataFrame(
             {
                 **named,
@@ -62,6 +66,7 @@ class Found:
                 "asked": pl.Series(PLACES).gather(self.place),
                 "rank": pl.Series(self.rank.astype(np.int32)),
                 "score": pl.Series(self.score),
+                **sure,
                 "known": pl.Series([*SPLITS, None]).gather(self.split % (len(SPLITS) + 1)),
             }
         )
@@ -69,18 +74,20 @@ class Found:
 
 def tables(graph: Graph, parts: Iterable[Found]) -> Iterator[pl.DataFrame]:
     """Tables of about TABLE_ROWS answers each, at least one."""
-    waiting = [NOTHING]
+    waiting: list[Found] = []
+    written = False
     for part in parts:
         waiting.append(part)
         if sum(map(len, waiting)) >= TABLE_ROWS:
             yield joined(waiting).table(graph)
-            waiting = []
-    if waiting:
-        yield joined(waiting).table(graph)
+            waiting, written = [], True
+    if waiting or not written:
+        yield joined(waiting or [NOTHING]).table(graph)
 
 
 def joined(parts: Sequence[Found]) -> Found:
     """Parts one after the other as one, their queries numbered through; at least one."""
+    sure = [part.probability for part in parts if part.probability is not None]
     before = np.cumsum([0, *(part.num_queries for part in parts)])
     return Found(
         num_queries=int(before[-1]),
@@ -92,6 +99,7 @@ def joined(parts: Sequence[Found]) -> Found:
         rank=np.concatenate([part.rank for part in parts]),
         score=np.concatenate([part.score for part in parts]),
         split=np.concatenate([part.split for part in parts]),
+        probability=None if len(sure) < len(parts) else np.concatenate(sure),
     )
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any, Literal, get_args
 
 import numpy as np
 import torch
 
+from hale.calibration import Calibration, calibration_of, kept_calibration
 from hale.errors import InputError, UnknownNameError
 from hale.found import HEAD, RELATION, TAIL, Found
 from hale.graph import SPLITS, Graph, Ids, Split
@@ -92,14 +93,18 @@ def predict(
     tail: str | None = None,
     k: int = 10,
     known: Known = "mark",
+    above: float | None = None,
 ) -> Answers:
     """The k best tails of (head, relation), heads of (relation, tail) or relations of (head, tail).
 
     Entities are named by id or by a label that only one of them has. Known facts
     are marked or, with ``known="drop"``, left out. More than there are (N entities
-    or R relations) are not to be had.
+    or R relations) are not to be had. Answers have a probability where a calibration
+    is kept with the run; ``above`` keeps those of the k that reach one, and calibrates
+    against sampled negatives where none is kept.
     """
-    (answers,) = predict_many(run, [Query(head, relation, tail)], k=k, known=known)
+    asked = [Query(head, relation, tail)]
+    (answers,) = predict_many(run, asked, k=k, known=known, above=above)
     return answers
 
 
@@ -109,22 +114,40 @@ def predict_many(
     *,
     k: int = 10,
     known: Known = "mark",
+    above: float | None = None,
 ) -> Iterator[Answers]:
     """The answers to each query (head, relation, tail) with one None, in order; see ``predict``.
 
     Queries are read and answered in chunks, so memory stays the same however
     many there are, if the caller lets the answers go.
     """
-    check(k, known)
+    check(k, known, above)
+    sure = _calibration(run, above)
     waiting, chunk = iter(queries), Scorer(run.model).chunk
     while part := [query_ids(run.graph, query) for query in islice(waiting, chunk)]:
-        yield from answers_to(run, np.array(part, dtype=np.int64), k=k, known=known)
+        ids = np.array(part, dtype=np.int64)
+        yield from _answers_to(run, ids, k=k, known=known, above=above, sure=sure)
 
 
-def answers_to(run: Run, queries: Ids, *, k: int, known: Known = "mark") -> Iterator[Answers]:
+def answers_to(
+    run: Run, queries: Ids, *, k: int, known: Known = "mark", above: float | None = None
+) -> Iterator[Answers]:
     """The answers to queries by id (n, 3), OPEN in the place that is asked for."""
+    sure = _calibration(run, above)
+    return _answers_to(run, queries, k=k, known=known, above=above, sure=sure)
+
+
+def _answers_to(
+    run: Run,
+    queries: Ids,
+    *,
+    k: int,
+    known: Known,
+    above: float | None,
+    sure: Calibration | None,
+) -> Iterator[Answers]:
     start = 0
-    for found in find_answers(run, queries, k=k, known=known):
+    for found in _find_all(run, queries, k=k, known=known, above=above, sure=sure):
         part = queries[start : start + found.num_queries]
         bounds = np.searchsorted(found.query, np.arange(len(part) + 1)).tolist()
         for number, query in enumerate(part):
@@ -134,21 +157,60 @@ def answers_to(run: Run, queries: Ids, *, k: int, known: Known = "mark") -> Iter
         start += len(part)
 
 
-@torch.inference_mode()
-def find_answers(run: Run, queries: Ids, *, k: int, known: Known = "mark") -> Iterator[Found]:
+def find_answers(
+    run: Run, queries: Ids, *, k: int, known: Known = "mark", above: float | None = None
+) -> Iterator[Found]:
     """The same as arrays, a chunk of queries at a time."""
-    check(k, known)
+    sure = _calibration(run, above)
+    return _find_all(run, queries, k=k, known=known, above=above, sure=sure)
+
+
+@torch.inference_mode()
+def _find_all(
+    run: Run,
+    queries: Ids,
+    *,
+    k: int,
+    known: Known,
+    above: float | None,
+    sure: Calibration | None,
+) -> Iterator[Found]:
+    check(k, known, above)
     scorer = Scorer(run.model)
     for start in range(0, len(queries), scorer.chunk):
-        yield _find(scorer, run.graph, queries[start : start + scorer.chunk], k, known)
+        found = _find(scorer, run.graph, queries[start : start + scorer.chunk], k, known)
+        yield found if sure is None else _with_probabilities(run, found, sure, above)
 
 
-def check(k: int, known: Known = "mark") -> None:
+def _calibration(run: Run, above: float | None) -> Calibration | None:
+    """What gives probabilities: the calibration kept with the run; one made now if it must be."""
+    return kept_calibration(run) if above is None else calibration_of(run)
+
+
+def _with_probabilities(run: Run, found: Found, sure: Calibration, above: float | None) -> Found:
+    """The answers with their probabilities; of a threshold, those that reach it."""
+    probability = sure.probability_of(run, found.triples)
+    keep = np.flatnonzero(probability >= (0.0 if above is None else above))
+    return replace(
+        found,
+        triples=found.triples[keep],
+        place=found.place[keep],
+        query=found.query[keep],
+        rank=found.rank[keep],
+        score=found.score[keep],
+        split=found.split[keep],
+        probability=probability[keep],
+    )
+
+
+def check(k: int, known: Known = "mark", above: float | None = None) -> None:
     """Refuse what no query can be answered with."""
     if k < 1:
         raise InputError(f"The number of answers is at least 1, got {k}.")
     if known not in get_args(Known):
         raise UnknownNameError("treatment of known facts", known, get_args(Known))
+    if above is not None and not 0 <= above <= 1:
+        raise InputError(f"A probability lies between 0 and 1, got {above:g}.")
 
 
 def _find(scorer: Scorer, graph: Graph, queries: Ids, k: int, known: Known) -> Found:
@@ -225,4 +287,5 @@ def _answer(graph: Graph, found: Found, row: int) -> Answer:
         score=float(found.score[row]),
         split=None if split < 0 else SPLITS[split],
         kind="relation" if is_relation else "entity",
+        probability=None if found.probability is None else float(found.probability[row]),
     )

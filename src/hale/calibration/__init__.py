@@ -13,7 +13,13 @@ runs        a run's fits, kept with the run
 from hale.calibration.isotonic import Isotonic
 from hale.calibration.negatives import corrupt
 from hale.calibration.platt import Platt
-from hale.calibration.runs import Calibration, calibrate, calibration_of, load_calibration
+from hale.calibration.runs import (
+    Calibration,
+    calibrate,
+    calibration_of,
+    kept_calibration,
+    load_calibration,
+)
 from hale.calibration.scores import triple_scores
 
 __all__ = [
@@ -23,6 +29,7 @@ __all__ = [
     "calibrate",
     "calibration_of",
     "corrupt",
+    "kept_calibration",
     "load_calibration",
     "triple_scores",
 ]

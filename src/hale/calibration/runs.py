@@ -167,6 +167,14 @@ def calibration_of(run: Run) -> Calibration:
     return load_calibration(run) or calibrate(run, save=False)
 
 
+def kept_calibration(run: Run) -> Calibration | None:
+    """The calibration kept with a run if it fits the weights; None otherwise."""
+    try:
+        return load_calibration(run)
+    except RunError:
+        return None
+
+
 def fingerprint(model: Model) -> str:
     """A short digest of a model's weights: the same for the same numbers."""
     digest = hashlib.sha256()

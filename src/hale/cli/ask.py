@@ -53,6 +53,10 @@ def predict(
     known: Annotated[
         str, typer.Option("--known", help="mark or drop facts that the graph holds.")
     ] = "mark",
+    above: Annotated[
+        float | None,
+        typer.Option("--above", help="Of those, only answers of at least this probability."),
+    ] = None,
     out_file: OutFile = None,
     device: Device = "auto",
     threads: Threads = None,
@@ -74,12 +78,12 @@ def predict(
     from hale.table_file import check_table_path, table_file
 
     use_threads(threads)
-    check(k, known)  # type: ignore[arg-type]
+    check(k, known, above)  # type: ignore[arg-type]
     if out_file is not None:
         check_table_path(out_file)
     loaded = load_run(run, device=device)
     asked = _queries(loaded, [head, relation, tail], queries, skip_bad, every, direction)
-    how: dict[str, Any] = {"k": k, "known": known}
+    how: dict[str, Any] = {"k": k, "known": known, "above": above}
     if out_file is not None:
         with table_file(out_file) as file:
             for table in tables(loaded.graph, find_answers(loaded, asked, **how)):
