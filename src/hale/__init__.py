@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from hale.run import Record, Run, Summary, load_run
     from hale.settings import Settings
     from hale.trainer import train
+    from hale.updater import update
 
 _HOMES = {
     "Calibration": "hale.calibration",
@@ -72,6 +73,7 @@ _HOMES = {
     "load_run": "hale.run",
     "Settings": "hale.settings",
     "train": "hale.trainer",
+    "update": "hale.updater",
 }
 _MODULES = ("activations", "engine", "errors", "models")
 
@@ -113,6 +115,7 @@ __all__ = [
     "predict_many",
     "query_vectors",
     "train",
+    "update",
     "why",
 ]
 

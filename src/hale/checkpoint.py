@@ -16,7 +16,7 @@ from hale.optimizers import optimizer_state, restore_optimizer
 from hale.run import Record
 from hale.settings import Settings, make_settings
 from hale.stopping import Clock
-from hale.store import CHECKPOINT, HISTORY, MODEL, RunFolder
+from hale.store import CHECKPOINT, HISTORY, MODEL, ORIGIN, RunFolder
 
 
 @dataclass
@@ -56,6 +56,11 @@ def resume(
 
     Without a checkpoint (a kill before the first save) the run begins anew.
     """
+    if folder.has(ORIGIN):
+        raise RunError(
+            f"The run {folder.path} is an update of another run, and an update is not resumed. "
+            "Use it as it is, update it again, or train on its graph anew."
+        )
     kept, about_kept = folder.read_tensors(MODEL)
     if not folder.has(CHECKPOINT):
         if about_kept.get("step") or folder.has(HISTORY):
@@ -84,6 +89,13 @@ def resume(
         )
     folder.write_lines(HISTORY, [asdict(record) for record in state.history])
     return state, kept
+
+
+def moments(folder: RunFolder) -> dict[str, Tensor]:
+    """The optimiser's state of a run, named 'parameter/field'; none without a checkpoint."""
+    if not folder.has(CHECKPOINT):
+        return {}
+    return _section(folder.read_tensors(CHECKPOINT)[0], "optimizer/")
 
 
 def agreed(

@@ -38,6 +38,17 @@ def exp0(vectors: Tensor, c: Tensor) -> Tensor:
     return ratio * vectors
 
 
+def log0(points: Tensor, c: Tensor) -> Tensor:
+    """Points to tangent vectors at the origin, the inverse of exp0: (..., d), (..., 1) -> (..., d).
+
+    log_0(x) = artanh(sqrt(c) |x|) x / (sqrt(c) |x|)
+    """
+    length = c.sqrt() * torch.linalg.vector_norm(points, dim=-1, keepdim=True)
+    length = length.clamp(_TINY, 1 - edge(points.dtype))
+    ratio: Tensor = torch.atanh(length) / length
+    return ratio * points
+
+
 def add(x: Tensor, y: Tensor, c: Tensor) -> Tensor:
     """Moebius addition: (..., d), (..., d), (..., 1) -> (..., d), kept off the edge.
 

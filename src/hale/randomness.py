@@ -20,6 +20,9 @@ class Stream(IntEnum):
     SAMPLE = 2  # counted by step
     VALIDATION = 3
     DROPOUT = 4  # counted by step
+    ADDED = 5  # the new facts of an update, counted by epoch
+    AROUND = 6  # those around the facts that it removes
+    PLACE = 7
 
 
 def draw_seed(seed: int, stream: Stream, counter: int = 0) -> int:

@@ -11,7 +11,7 @@ from hale.device import choose_device
 from hale.graph import Graph
 from hale.models import Model
 from hale.settings import Settings
-from hale.store import HISTORY, METRICS, MODEL, SETTINGS, RunFolder
+from hale.store import HISTORY, METRICS, MODEL, ORIGIN, SETTINGS, RunFolder
 from hale.systems import build_model
 
 
@@ -47,7 +47,8 @@ class Run:
     """A trained model, its graph, its settings and its history.
 
     ``path`` is the folder it lives in, or None for a run in memory only;
-    ``metrics`` holds the reports of evaluations that were saved, by split.
+    ``metrics`` holds the reports of evaluations that were saved, by split, and
+    ``origin`` the updates that led to it, the first one first.
     """
 
     settings: Settings
@@ -57,6 +58,7 @@ class Run:
     history: list[Record] = field(default_factory=list)
     metrics: dict[str, Any] = field(default_factory=dict)
     path: Path | None = None
+    origin: list[dict[str, Any]] = field(default_factory=list)
 
     @property
     def best(self) -> Record | None:
@@ -101,6 +103,8 @@ def load_run(path: str | Path, *, device: str = "auto") -> Run:
         metrics = folder.read_json(METRICS) if folder.has(METRICS) else {}
         training = metrics.pop("training", None)
         summary = Summary(**training) if training else None
+    with folder.blaming(ORIGIN):
+        origin = [dict(entry) for entry in folder.read_json(ORIGIN)] if folder.has(ORIGIN) else []
     if summary is None or summary.kept_step != kept_step:
         # A kill came between: what was said of earlier weights does not hold for these.
         metrics, summary = {}, _unfinished(settings, graph, history, kept_step)
@@ -112,6 +116,7 @@ def load_run(path: str | Path, *, device: str = "auto") -> Run:
         history=history,
         metrics=metrics,
         path=Path(path),
+        origin=origin,
     )
 
 

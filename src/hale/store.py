@@ -8,6 +8,7 @@
     history.jsonl          one validation a line
     metrics.json           how training went, and the reports of evaluations
     checkpoint.safetensors the state to resume from: weights, optimiser, clock
+    origin.json            of a run that was updated: what was added and removed, and its effect
 
 The folder appears whole under its name, and every later write goes to a
 temporary name and is renamed, so at any moment each file is the old or the new
@@ -40,7 +41,7 @@ FORMAT = 1
 
 SETTINGS, TRIPLES, MODEL = "settings.json", "triples.safetensors", "model.safetensors"
 CHECKPOINT = "checkpoint.safetensors"
-HISTORY, METRICS = "history.jsonl", "metrics.json"
+HISTORY, METRICS, ORIGIN = "history.jsonl", "metrics.json", "origin.json"
 
 
 class RunFolder:
@@ -60,18 +61,14 @@ class RunFolder:
         weights: Mapping[str, Tensor],
         *,
         overwrite: bool = False,
+        fill: Callable[[RunFolder], object] | None = None,
     ) -> RunFolder:
-        """A new folder with everything a run is made of; it appears whole or not at all."""
+        """A new folder with everything a run is made of; it appears whole or not at all.
+
+        ``fill`` writes more files into it before it appears.
+        """
         target = Path(path).absolute()
-        cls(target)._finish_overwrite()
-        taken = target.exists() and not (target.is_dir() and not any(target.iterdir()))
-        if taken and not overwrite:
-            raise RunError(
-                f"{target} exists. Choose another folder, continue that run with --resume "
-                "(resume=True), or replace it with --overwrite (overwrite=True)."
-            )
-        if taken and not (target / SETTINGS).is_file():
-            raise RunError(f"{target} is not a run, so it is not overwritten. Choose another.")
+        taken = cls(target).is_taken(overwrite=overwrite)
         fresh = cls(target.with_name(f".{target.name}.new"))
         try:
             shutil.rmtree(fresh.path, ignore_errors=True)
@@ -79,6 +76,8 @@ class RunFolder:
             fresh._write_graph(graph)
             fresh.write_json(SETTINGS, _header(settings, graph))
             fresh.write_tensors(MODEL, weights, {"step": 0})
+            if fill is not None:
+                fill(fresh)
             if taken:
                 old = target.with_name(f".{target.name}.old")
                 shutil.rmtree(old, ignore_errors=True)  # of an overwrite that was killed
@@ -90,6 +89,20 @@ class RunFolder:
         except OSError as error:
             raise RunError(f"{path} cannot be written: {error.strerror}.") from None
         return cls(path)
+
+    def is_taken(self, *, overwrite: bool) -> bool:
+        """Whether a run is there to be replaced; an error if it must not be."""
+        target = self.path.absolute()
+        self._finish_overwrite()
+        taken = target.exists() and not (target.is_dir() and not any(target.iterdir()))
+        if taken and not overwrite:
+            raise RunError(
+                f"{target} exists. Choose another folder, continue that run with --resume "
+                "(resume=True), or replace it with --overwrite (overwrite=True)."
+            )
+        if taken and not (target / SETTINGS).is_file():
+            raise RunError(f"{target} is not a run, so it is not overwritten. Choose another.")
+        return taken
 
     def _finish_overwrite(self) -> None:
         """Complete an overwrite that was killed between its two renames."""

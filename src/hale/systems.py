@@ -10,7 +10,7 @@ from hale.errors import SettingsError
 from hale.graph import Graph, GraphSize
 from hale.models import MODELS, Model, Options, Similarity, model_class
 from hale.models.base import SIMILARITIES
-from hale.objectives import OBJECTIVES, Objective, Penalized, make_objective, objective_class
+from hale.objectives import OBJECTIVES, Criterion, Objective, make_objective, objective_class
 from hale.recipes import recipe_values
 from hale.settings import Settings, make_settings
 
@@ -98,7 +98,7 @@ def build_model(settings: Settings, size: GraphSize) -> Model:
     return built.double() if settings.precision == "float64" else built
 
 
-def build_objective(settings: Settings) -> Objective | Penalized:
+def build_objective(settings: Settings) -> Criterion:
     """The objective that the settings describe, once they are found to go together."""
     check(settings)
     return make_objective(settings)

@@ -4,34 +4,38 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import asdict
 from functools import cached_property
 from pathlib import Path
-from typing import Protocol
+from typing import Literal, Protocol
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from hale import checkpoint
+from hale.batches import Batches, Shuffled
 from hale.checkpoint import State
 from hale.device import choose_device, keep_freed_memory, use_threads
 from hale.errors import EvaluationError, RunError, SettingsError, TrainingError
 from hale.evaluator import Metrics, filtered_ranks
 from hale.graph import Graph, GraphSize, Ids, KnownAnswers
 from hale.interrupt import stop_on_signal
-from hale.objectives import Loss
-from hale.optimizers import make_optimizer
+from hale.objectives import Criterion, Loss
+from hale.optimizers import make_optimizer, restore_optimizer
 from hale.randomness import Stream, draw_seed, generator
 from hale.run import Record, Run, Summary
 from hale.settings import Settings
 from hale.stopping import Clock, StopRule
-from hale.store import METRICS, RunFolder
+from hale.store import METRICS, ORIGIN, RunFolder
 from hale.systems import build_model, build_objective, complete
 
 # A run is saved after every validation, and in between when this much time has passed.
 SAVE_SECONDS = 60.0
+
+Keep = Literal["best", "last"]
 
 
 class Observer(Protocol):
@@ -91,9 +95,26 @@ def check(settings: Settings) -> None:
 
 
 class Trainer:
-    """One run in the making."""
+    """One run in the making.
 
-    def __init__(self, graph: Graph, settings: Settings, observer: Observer | None = None) -> None:
+    It trains the model that the settings describe, freshly initialised or from the weights
+    ``start`` (and ``moments``, a state of the optimiser), on all training triples or on the
+    ``batches`` given, by the objective that the settings describe or by ``objective``. It keeps
+    the best state by validation, or the last.
+    """
+
+    def __init__(
+        self,
+        graph: Graph,
+        settings: Settings,
+        observer: Observer | None = None,
+        *,
+        start: Mapping[str, Tensor] | None = None,
+        moments: Mapping[str, Tensor] | None = None,
+        batches: Batches | None = None,
+        objective: Criterion | None = None,
+        keep: Keep = "best",
+    ) -> None:
         if not len(graph.train):
             raise SettingsError([f"the graph {graph.name!r} has no training triples"])
         if settings.patience is not None and not len(graph.valid):
@@ -106,23 +127,29 @@ class Trainer:
         keep_freed_memory()
         self.device = choose_device(settings.device)
 
-        self.objective = build_objective(settings)
+        self.keep = keep
+        self.objective: Criterion = objective or build_objective(settings)
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(draw_seed(settings.seed, Stream.INIT))
             model = build_model(settings, graph.size)
+        if start is not None:
+            model.load_state_dict(start)
         self.model = model.to(self.device)
         self.optimizer = make_optimizer(settings.optimizer, self.model, settings.learning_rate)
-        both = graph.both_directions(graph.train)
-        self.triples = torch.tensor(both, device=self.device)  # (2n, 3)
+        if moments:
+            restore_optimizer(self.optimizer, self.model, moments)
+        if batches is None:
+            both = torch.tensor(graph.both_directions(graph.train), device=self.device)  # (2n, 3)
+            batches = Shuffled(both, settings.batch_size, settings.seed)
+        self.batches = batches
         self.known_train = graph.known("train")
         self.sample = self._validation_sample()
 
-        self.steps_per_epoch = math.ceil(len(both) / settings.batch_size)
+        self.steps_per_epoch = batches.steps_per_epoch
         self.rule = StopRule(settings, self.steps_per_epoch)
         self.state = State()
         self.kept_weights: dict[str, Tensor] = {}  # none until a state is kept
         self.saved = time.monotonic()
-        self._order: tuple[int, Tensor] | None = None  # epoch, and its order of triples
 
     @cached_property
     def known(self) -> KnownAnswers:
@@ -175,6 +202,19 @@ class Trainer:
         run.save_summary()
         return run
 
+    def write(self, run: Run, out: str | Path, *, overwrite: bool = False) -> None:
+        """Give a finished run that lived in memory a folder, which appears whole."""
+
+        def fill(folder: RunFolder) -> None:
+            checkpoint.save(folder, self.state, self.model, self.optimizer)
+            folder.write_json(METRICS, {"training": asdict(run.summary), **run.metrics})
+            if run.origin:
+                folder.write_json(ORIGIN, run.origin)
+
+        weights = self._weights()
+        RunFolder.create(out, run.settings, run.graph, weights, overwrite=overwrite, fill=fill)
+        run.path = Path(out)
+
     def _step(self) -> Loss:
         """One batch: loss, gradients, update."""
         clock = self.state.clock
@@ -185,7 +225,8 @@ class Trainer:
         self.optimizer.zero_grad(set_to_none=True)
         objective = self.objective.at(self.rule.progress(clock))
         with self._dropout_draws():
-            loss = objective(self.model, self._batch(), draws, self.known_train)
+            batch = self.batches.at(clock.step)
+            loss = objective(self.model, batch, draws, self.known_train)
         if not math.isfinite(loss.total.item()):
             parts = [name for name, part in loss.parts.items() if not torch.isfinite(part)]
             raise self._not_finite(f"loss ({' and '.join(parts) or 'total'})")
@@ -204,16 +245,6 @@ class Trainer:
             step = self.state.clock.step
             torch.manual_seed(draw_seed(self.settings.seed, Stream.DROPOUT, step))
             yield
-
-    def _batch(self) -> Tensor:
-        """The triples (B, 3) of the step at hand; every epoch has its own order."""
-        epoch, place = divmod(self.state.clock.step, self.steps_per_epoch)
-        if self._order is None or self._order[0] != epoch:
-            draws = generator(self.settings.seed, Stream.SHUFFLE, epoch)
-            order = torch.randperm(len(self.triples), generator=draws)
-            self._order = (epoch, order.to(self.device))
-        start = place * self.settings.batch_size
-        return self.triples[self._order[1][start : start + self.settings.batch_size]]
 
     def _validation_sample(self) -> Ids:
         valid, size = self.graph.valid, self.settings.validation_sample
@@ -244,17 +275,19 @@ class Trainer:
         best = state.kept
         # Without a valid split there is nothing to compare: the latest is kept.
         better = best is None or not metrics or metrics["mrr"] > best.metrics["mrr"]
+        keep = better or self.keep == "last"
         state.history.append(record)
         self.rule.judge(clock, better=better)
-        if better:
+        if keep:
             state.kept_step, self.kept_weights = clock.step, self._weights()
         clock.validation_seconds += time.perf_counter() - began
         self._save()
         if self.observer:
-            self.observer.validated(record, kept=better)
+            self.observer.validated(record, kept=keep)
 
     def _save(self) -> None:
-        if self.state.kept is None:  # interrupted before any validation: keep what there is
+        # Interrupted before any validation: keep what there is.
+        if self.state.kept is None or self.keep == "last":
             self.state.kept_step, self.kept_weights = self.state.clock.step, self._weights()
         if self.folder is not None:
             checkpoint.save(self.folder, self.state, self.model, self.optimizer)

@@ -57,7 +57,7 @@ def _step_in_parts(trainer: Trainer, parts: dict[str, list[float]]) -> None:
         parts[name].append(1e3 * (marks[-1] - marks[-2]))
 
     draws = generator(trainer.settings.seed, Stream.SAMPLE, clock.step)
-    batch = trainer._batch()
+    batch = trainer.batches.at(clock.step)
     mark("batch")
     trainer.optimizer.zero_grad(set_to_none=True)
     loss = trainer.objective(trainer.model, batch, draws, trainer.known_train)
@@ -74,7 +74,7 @@ def _kernel_alone(trainer: Trainer) -> None:
     objective = trainer.objective
     assert isinstance(objective, HaLE)
     with torch.no_grad():
-        drawn = trainer.triples[: trainer.settings.queries or 100]
+        drawn = trainer.batches.at(0)[: trainer.settings.queries or 100]
         queries = trainer.model.query(drawn[:, 0], drawn[:, 1])
         scale = trainer.model.scale(drawn[:, 1])
     sweep = native.sweep if current().name == "native" else tiles.sweep

@@ -19,6 +19,7 @@ from hale.cli import (  # noqa: F401  (they register their commands)
     take,
     train,
     tune,
+    update,
 )
 from hale.cli.common import app, out
 from hale.version import VERSION

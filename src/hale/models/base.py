@@ -118,6 +118,13 @@ class Model(nn.Module, ABC):
         """c_r of a hyperbolic model: (B,) -> (B, 1); None for the others."""
         return None
 
+    def answer_of(self, queries: Tensor, relation: Tensor) -> Tensor:  # noqa: ARG002
+        """The entity vectors nearest to query vectors: (B, d), (B,) -> (B, d).
+
+        The query itself by L2 distance; by inner product too, up to its length.
+        """
+        return queries
+
     def compare(self, queries: Tensor, candidates: Tensor, curvature: Tensor | None) -> Tensor:
         """s(q, e) of each query with candidates of its own: (B, d), (B, K, d) -> (B, K)."""
         return self.similar(

@@ -42,6 +42,10 @@ class Hyperbolic(Shifted):
         head = poincare.exp0(self.turned(vectors, relation), c)
         return poincare.add(head, poincare.exp0(self.shift(relation), c), c)
 
+    def answer_of(self, queries: Tensor, relation: Tensor) -> Tensor:
+        """log_0(q), the tangent vector of the query's point: (B, d), (B,) -> (B, d)."""
+        return poincare.log0(queries, self.curvature(relation))
+
     def similar(
         self, inner: Tensor, query_squares: Tensor, squares: Tensor, curvature: Tensor | None
     ) -> Tensor:

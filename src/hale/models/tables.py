@@ -27,11 +27,18 @@ class Table(nn.Module):
         return self.weight.index_select(0, ids)
 
 
-class Turns(Table):
-    """A rotation for each relation: d/2 angles, kept as pairs of free length."""
+class RelationTable(Table):
+    """A row per relation, then a row per reciprocal (2R, dim), not yet filled."""
 
     def __init__(self, size: GraphSize, dim: int) -> None:
         super().__init__(2 * size.num_relations, dim)
+
+
+class Turns(RelationTable):
+    """A rotation for each relation: d/2 angles, kept as pairs of free length."""
+
+    def __init__(self, size: GraphSize, dim: int) -> None:
+        super().__init__(size, dim)
         nn.init.normal_(self.weight)
 
     def forward(self, ids: Tensor) -> Tensor:
@@ -39,9 +46,9 @@ class Turns(Table):
         return geometry.unit_pairs(self.weight).index_select(0, ids)
 
 
-def relation_table(size: GraphSize, dim: int) -> Table:
+def relation_table(size: GraphSize, dim: int) -> RelationTable:
     """A table with a row per relation and per reciprocal (2R, dim), not yet filled."""
-    return Table(2 * size.num_relations, dim)
+    return RelationTable(size, dim)
 
 
 def with_rows(table: Tensor, ids: Tensor) -> tuple[Tensor, Tensor]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar, Self
+from typing import ClassVar, Protocol, Self
 
 import torch
 from torch import Tensor
@@ -21,6 +21,23 @@ class Loss:
 
     total: Tensor
     parts: Mapping[str, Tensor]
+
+
+class Criterion(Protocol):
+    """What a trainer minimises: a strategy, or one with something added to its loss."""
+
+    def at(self, progress: float, /) -> Criterion:
+        """What is minimised at a share of the run (0 to 1)."""
+
+    def __call__(
+        self,
+        model: Model,
+        triples: Tensor,
+        generator: torch.Generator,
+        known: KnownAnswers | None = None,
+        /,
+    ) -> Loss:
+        """The loss of positive triples (B, 3)."""
 
 
 class Objective(ABC):

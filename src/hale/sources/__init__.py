@@ -8,10 +8,12 @@ rdf           N-Triples and Turtle -> rows (extra 'rdf')
 tables        polars, pandas, arrays -> rows
 rows          the checks that all rows pass, with the place of the first fault
 folder        a file, or a folder with train/valid/test -> Graph
+triples       a file or table of triples -> rows, its bad lines told together
 assemble      rows of names -> ids, splits, notes
 """
 
 from hale.sources.folder import read_graph
 from hale.sources.tables import graph_from_tables
+from hale.sources.triples import Triples, read_triples
 
-__all__ = ["graph_from_tables", "read_graph"]
+__all__ = ["Triples", "graph_from_tables", "read_graph", "read_triples"]

@@ -42,7 +42,7 @@ def read_graph(
     beside the splits is found by itself.
     """
     path = Path(path)
-    reader = _Reader(parse_columns(columns), header)
+    reader = Reader(parse_columns(columns), header)
     if path.is_dir():
         rows = {split: reader.rows(file) for split, file in _split_files(path).items()}
         labels = labels or _one_of(path, ("labels",), (".tsv",))
@@ -73,7 +73,7 @@ def read_labels(path: Path) -> dict[str, str]:
     return labels
 
 
-class _Reader:
+class Reader:
     """Reads one file after another and gathers their labels and notes."""
 
     def __init__(self, columns: tuple[str, ...] | None, header: bool | None) -> None:
@@ -83,7 +83,11 @@ class _Reader:
         self.notes: list[str] = []
 
     def rows(self, path: Path) -> pl.DataFrame:
-        data = read_bytes(path)
+        """The rows of a file."""
+        return self.parse(read_bytes(path), path)
+
+    def parse(self, data: bytes, path: Path) -> pl.DataFrame:
+        """The rows in the unpacked bytes of a file, whose name tells their format."""
         suffix = format_suffix(path)
         if suffix == ".parquet":
             return read_parquet(data, str(path), columns=self.columns)

@@ -34,7 +34,7 @@ def graph_from_tables(
     order = parse_columns(columns)
     given = {"train": train, "valid": valid, "test": test}
     rows = {
-        split: rows_of_frame(_frame(table, split), f"the {split} table", columns=order)
+        split: rows_of_table(table, f"the {split} table", columns=order)
         for split, table in given.items()
         if table is not None
     }
@@ -43,6 +43,13 @@ def graph_from_tables(
         whole = distinct(rows["train"], "the table", notes)
         rows = split_at_random(whole, share=holdout, seed=seed)
     return assemble(name, rows, labels=labels, notes=notes)
+
+
+def rows_of_table(
+    table: object, source: str, *, columns: tuple[str, ...] | None = None
+) -> pl.DataFrame:
+    """The rows of a frame or an (n, 3) array; ``source`` is what an error calls it."""
+    return rows_of_frame(_frame(table, source), source, columns=columns)
 
 
 def is_table(value: object) -> bool:
@@ -58,8 +65,7 @@ def _is_pandas(value: object) -> bool:
     return kind.__module__.split(".")[0] == "pandas" and kind.__name__ == "DataFrame"
 
 
-def _frame(table: Any, split: str) -> pl.DataFrame:
-    source = f"the {split} table"
+def _frame(table: Any, source: str) -> pl.DataFrame:
     if isinstance(table, pl.DataFrame):
         return table
     if _is_pandas(table):

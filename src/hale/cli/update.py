@@ -1,0 +1,145 @@
+"""hale update."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from hale.cli.common import (
+    INTERRUPTED,
+    Json,
+    RunPath,
+    app,
+    err,
+    option,
+    out,
+    print_json,
+    reporting,
+)
+
+
+@app.command()
+@reporting
+def update(
+    run: RunPath,
+    facts: Annotated[
+        Path | None, typer.Argument(help="File of triples to add.", metavar="[FACTS]")
+    ] = None,
+    *,
+    remove: Annotated[
+        Path | None, typer.Option("--remove", help="File of triples to remove.")
+    ] = None,
+    budget: Annotated[
+        str | None, option("Seconds of training (30s, 5m).", "30s, without --epochs", "--budget")
+    ] = None,
+    epochs: Annotated[
+        int | None, option("Passes over the new facts.", "no limit", "--epochs")
+    ] = None,
+    out_folder: Annotated[
+        Path | None, option("Folder for the new run.", "beside RUN, the next free name", "--out")
+    ] = None,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Replace the run in --out, which may be RUN.")
+    ] = False,
+    holdout: Annotated[
+        str,
+        typer.Option(
+            "--holdout",
+            help="Share of the new facts for each of valid and test, or a file of new facts to "
+            "test on.",
+        ),
+    ] = "0",
+    anchor: Annotated[
+        float | None, option("Weight of the penalty on known rows that move.", 0.1, "--anchor")
+    ] = None,
+    focus: Annotated[
+        float | None,
+        option("How often a new fact is seen for each time an old one is.", 0.4, "--focus"),
+    ] = None,
+    rate: Annotated[
+        float | None, option("Learning rate, as a share of the run's.", 0.5, "--rate")
+    ] = None,
+    skip_bad: Annotated[
+        bool,
+        typer.Option("--skip-bad", help="Leave out bad lines, and facts to remove that are not."),
+    ] = False,
+    columns: Annotated[
+        str | None, option("Order of the files' columns.", "hrt", "--columns")
+    ] = None,
+    header: Annotated[
+        bool | None,
+        option("Whether files have a header line.", "recognised", "--header/--no-header"),
+    ] = None,
+    threads: Annotated[int | None, option("CPU threads.", "as the run's", "--threads")] = None,
+    device: Annotated[
+        str | None, option("auto, cpu, cuda or mps.", "as the run's", "--device")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Add the triples of FACTS to RUN, remove others, and train for a short while."""
+    from hale.display import LiveProgress, metrics_table
+    from hale.store import free_folder
+    from hale.updater import update as update_run
+
+    stem = re.sub(r"-updated(-[0-9]+)?$", "", run.resolve().name)  # an update of one
+    folder = out_folder or free_folder(run.parent, f"{stem}-updated")
+    with LiveProgress(err).live() as progress:
+        new = update_run(
+            run,
+            facts,
+            remove=remove,
+            holdout=_share(holdout),
+            budget=budget,
+            epochs=epochs,
+            out=folder,
+            overwrite=overwrite,
+            anchor=anchor,
+            focus=focus,
+            rate=rate,
+            columns=columns,
+            header=header,
+            skip_bad=skip_bad,
+            threads=threads,
+            device=device,
+            observer=progress,
+        )
+    done, summary = new.origin[-1], new.summary
+    for note in done["notes"]:
+        err.print(f"warning: {note}", style="yellow")
+    err.print(
+        f"stopped by {summary.stopped_by} after {summary.seconds:.1f} s of training "
+        f"({summary.epochs:.1f} epochs, {summary.steps:,} steps)"
+    )
+    quality = done["quality"]
+    if as_json:
+        print_json({"run": str(new.path), **done, "training": asdict(summary)})
+    else:
+        out.print(
+            f"added {done['added']:,} facts ({done['new_entities']:,} new entities, "
+            f"{done['new_relations']:,} new relations), removed {done['removed']:,}"
+        )
+        rows = {
+            f"{name}, {when}": quality[key][when]
+            for key, name in (("test", "old test facts"), ("removed", "removed facts"))
+            for when in ("before", "after")
+            if key in quality
+        }
+        if "held_out" in quality:
+            rows["held-out new facts, after"] = quality["held_out"]
+        if rows:
+            out.print(metrics_table(rows, f"{new.graph.name}, filtered, both directions"))
+        out.print(f"run:  {new.path}")
+    if summary.stopped_by == "interrupt":
+        raise typer.Exit(INTERRUPTED)
+
+
+def _share(text: str) -> float | Path:
+    """A share if the text is a number, else a path."""
+    try:
+        return float(text)
+    except ValueError:
+        return Path(text)
