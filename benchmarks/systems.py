@@ -35,7 +35,7 @@ RUNS: dict[str, dict[str, tuple[str, dict[str, Any]]]] = {
         for name in ("hale", "advneg", "samneg", "allneg", "nonneg")
     },
     "hyperbolic": {
-        name: ("wn18rr", {"model": name, "dim": 32, "budget": "600s", "validate_every": "60s"})
+        name: ("wn18rr", {"model": name, "dim": 32, "budget": "600s", "validate_every": "20s"})
         for name in ("roth", "atth")
     },
     "complex": {
@@ -78,7 +78,7 @@ def render(found: dict[str, dict[str, Any]]) -> str:
         "# The systems, measured",
         "",
         "Written by `python benchmarks/systems.py` from systems.json beside it. Machine: "
-        f"{here['cpu']}, {here['threads']} threads, torch {here['torch']}. Settings are the "
+        f"{here['cpu']}, {here['cores']} cores, torch {here['torch']}. Settings are the "
         "defaults of each strategy and model.",
         "",
     ]
@@ -95,17 +95,21 @@ def render(found: dict[str, dict[str, Any]]) -> str:
             f"## {title}",
             "",
             "| | test MRR | test Hits@10 | best / last validation MRR | epochs | s an epoch "
-            "| loss at half time / at the end |",
-            "|---|---|---|---|---|---|---|",
+            "| mean loss, middle / last third | threads |",
+            "|---|---|---|---|---|---|---|---|",
         ]
         for name, row in found[part].items():
             curve = row["curve"]
-            half = curve[max(0, len(curve) // 2 - 1)]
+            third = max(1, len(curve) // 3)
+            middle, last = (
+                sum(point["loss"] for point in part) / len(part)
+                for part in (curve[third : 2 * third] or curve[:1], curve[-third:])
+            )
             best = max(point["mrr"] for point in curve)
             lines.append(
                 f"| {name} | {row['mrr']:.4f} | {row['hits@10']:.4f} | {best:.4f} / "
                 f"{curve[-1]['mrr']:.4f} | {row['epochs']:.1f} | {row['seconds_an_epoch']:.2f} | "
-                f"{half['loss']:.4f} / {curve[-1]['loss']:.4f} |"
+                f"{middle:.4f} / {last:.4f} | {row['machine']['threads']} |"
             )
         lines.append("")
     return "\n".join(lines)

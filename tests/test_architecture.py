@@ -20,6 +20,8 @@ ROOMS = [
     "settings",
     "geometry",
     "poincare",
+    "topk",
+    "facts",
     "graph",
     "sources",
     "changes",
@@ -41,11 +43,25 @@ ROOMS = [
     "checkpoint",
     "evaluator",
     "settling",
+    "calibration",
+    "claims",
+    "reliability",
+    "classifier",
     "trainer",
+    "queries",
+    "found",
+    "scoring",
     "updater",
     "predictor",
+    "discovery",
+    "neighborhood",
+    "explanation",
+    "table_file",
+    "export",
     "plots",
     "display",
+    "answer_display",
+    "display_verdicts",
     "bench",
     "experiments",
     "tuner",
@@ -110,6 +126,13 @@ def test_public_surface() -> None:
         assert getattr(hale, name) is not None
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         _ = hale.nothing
+
+
+@pytest.mark.parametrize("name", sorted(set(hale.__all__) - set(hale._MODULES)))
+def test_no_module_hides_a_public_name(name: str) -> None:
+    """Importing hale.x sets hale's attribute x, whatever else it was."""
+    assert not (SOURCE / f"{name}.py").exists()
+    assert not (SOURCE / name).exists()
 
 
 def test_reading_a_graph_does_not_import_torch() -> None:

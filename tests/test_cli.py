@@ -205,7 +205,7 @@ def test_help_explains_every_setting() -> None:
         assert " ".join(field.description.split()) in text, name
     for symbol in ("(β)", "(γ)", "(λ", "(α)", "c_r", "(d)"):
         assert symbol in text
-    for default in ("rotl", "32", "hanon", "3.0", "6.0", "0.01", "4096"):
+    for default in ("rotl", "32", "hanon", "3.0", "6", "0.01", "4096"):
         assert f"default: {default}" in text
 
 

@@ -72,7 +72,7 @@ def test_an_empty_folder_may_be_used(tmp_path: Path, graph: Graph) -> None:
 
 @pytest.mark.parametrize(
     "name",
-    ["settings.json", "entities.txt", "model.safetensors", "triples.safetensors"],
+    ["settings.json", "entities.txt", "relations.txt", "model.safetensors", "triples.safetensors"],
 )
 def test_missing_files_are_named(folder: RunFolder, name: str) -> None:
     (folder.path / name).unlink()
@@ -100,6 +100,9 @@ def test_damaged_files_are_named(folder: RunFolder, name: str) -> None:
         ("history.jsonl", "5"),
         ("history.jsonl", "{}"),
         ("entities.txt", "e000\ne001\n"),
+        ("entities.txt", "e000\n" * 24),
+        ("relations.txt", "next\n\n"),
+        ("relations.txt", "next\nskip\nback\n"),
         ("labels.tsv", "no tab here\n"),
     ],
 )
@@ -112,6 +115,19 @@ def test_files_with_other_content_are_named(folder: RunFolder, name: str, conten
 def test_tensors_of_other_content_are_named(folder: RunFolder) -> None:
     folder.write_tensors("triples.safetensors", {"train": torch.zeros(4, 2)}, {})
     with pytest.raises(RunError, match=r"triples\.safetensors"):
+        load_run(folder.path)
+    halves = {split: torch.full((1, 3), 0.5) for split in ("train", "valid", "test")}
+    folder.write_tensors("triples.safetensors", halves, {})
+    with pytest.raises(RunError, match=r"triples\.safetensors .* whole numbers"):
+        load_run(folder.path)
+
+
+@pytest.mark.parametrize("change", [{"model": "of tomorrow"}, {"model": "rotl", "dim": 5}])
+def test_a_model_that_cannot_be_made_is_named(folder: RunFolder, change: dict[str, object]) -> None:
+    header = json.loads((folder.path / "settings.json").read_text())
+    header["settings"] |= change
+    folder.write_json("settings.json", header)
+    with pytest.raises(RunError, match=r"settings\.json names a model that this hale cannot make"):
         load_run(folder.path)
 
 

@@ -12,7 +12,9 @@ from hale.errors import SettingsError, UnknownNameError
 from hale.graph import Graph, GraphSize
 from hale.models import MODELS
 from hale.objectives import OBJECTIVES
+from hale.run import Record
 from hale.settings import make_settings
+from hale.stopping import Clock
 from hale.systems import (
     build_model,
     check,
@@ -25,7 +27,7 @@ from hale.systems import (
 
 ROOT = Path(__file__).parent.parent
 PAIRS = [(model, strategy) for model in MODELS for strategy in OBJECTIVES]
-TINY = {"dim": 6, "epochs": 1, "batch_size": 16, "negatives": 3}
+TINY = {"dim": 6, "epochs": 1, "batch_size": 16}
 
 
 @pytest.mark.parametrize(("model", "strategy"), PAIRS)
@@ -51,13 +53,25 @@ def test_saved_and_loaded(graph: Graph, model: str, tmp_path: Path) -> None:
 
 
 def test_resumed_with_dropout_and_normalisation(graph: Graph, tmp_path: Path) -> None:
-    """The draws of dropout go by seed and step, so a run in two halves is the same run."""
-    options = {**TINY, "model": "conve", "dropout": 0.3, "validate_every": "2", "decay": 0}
-    whole = hale.train(graph, **{**options, "epochs": 4})
-    again = hale.train(graph, **{**options, "epochs": 4})
-    assert whole.history[-1].losses == again.history[-1].losses
-    other = hale.train(graph, **{**options, "epochs": 4, "seed": 1})
-    assert whole.history[-1].losses != other.history[-1].losses
+    """The draws of dropout go by seed and step, so a run in two parts is the same run."""
+    options = {**TINY, "model": "conve", "dropout": 0.3, "validate_every": "1", "epochs": 4}
+    whole = hale.train(graph, **options)
+
+    class Breaks:
+        def stepped(self, clock: Clock, progress: float, losses: dict[str, float]) -> None:
+            pass
+
+        def validated(self, record: Record, *, kept: bool) -> None:
+            if record.epoch >= 2:
+                raise RuntimeError("killed")
+
+    with pytest.raises(RuntimeError, match="killed"):
+        hale.train(graph, out=tmp_path / "run", observer=Breaks(), **options)
+    resumed = hale.train(None, out=tmp_path / "run", resume=True)
+    assert len(resumed.history) == len(whole.history) == 4
+    assert [r.losses for r in resumed.history] == [r.losses for r in whole.history]
+    other = hale.train(graph, **{**options, "seed": 1})
+    assert other.history[-1].losses != whole.history[-1].losses
 
 
 @pytest.mark.parametrize(
@@ -75,6 +89,10 @@ def test_resumed_with_dropout_and_normalisation(graph: Graph, tmp_path: Path) ->
         ({"model": "transe", "strategy": "allneg-square", "activation": "hanon"}, "the identity"),
         ({"model": "rotl", "biases": True}, "hale has no place for them"),
         ({"model": "rotl", "similarity": "dot"}, "rotl compares by l2"),
+        ({"negatives": 5}, "negatives: not for hale, only for samneg and advneg"),
+        ({"strategy": "samneg", "queries": 5}, "queries: not for samneg, only for hale"),
+        ({"strategy": "allneg", "gamma_start": 5}, "gamma_start: not for allneg"),
+        ({"model": "transe", "strategy": "allneg-square", "dropout": 0.1}, "dropout would not"),
     ],
 )
 def test_refusals_teach(values: dict[str, object], says: str) -> None:
@@ -89,6 +107,27 @@ def test_what_a_choice_brings_along() -> None:
     assert (hardened.activation, hardened.relation_scale) == ("hanon", True)
     assert complete(model="rote", strategy="allneg", batch_size=9).batch_size == 9
     assert complete() == make_settings(), "HaLE's are the general ones"
+
+
+def test_the_margin_is_for_distances() -> None:
+    assert complete(model="rote", strategy="samneg").margin == 1.0
+    assert complete(model="rote", strategy="advneg").margin == 1.0
+    assert complete(model="complex", strategy="samneg").margin == 0.0
+    assert complete(model="complex", strategy="samneg", similarity="l2").margin == 1.0
+    assert complete(model="complex", strategy="samneg", margin=2).margin == 2.0
+
+
+def test_regularised_where_it_is_needed() -> None:
+    assert complete(model="complex").penalty > 0
+    assert all(complete(model=name).dropout > 0 for name in ("rescal", "tucker", "conve"))
+    assert complete(model="conve", strategy="hale").dropout == 0
+    assert complete(model="conve", dropout=0.5).dropout == 0.5
+
+
+def test_a_batch_makes_room_for_the_queries_that_are_asked_for(graph: Graph) -> None:
+    assert complete(graph).batch_size < 50
+    assert complete(graph, queries=50).batch_size == 50
+    assert complete(graph, batch_size=3).queries == 3
 
 
 def test_default_strategies_and_similarities() -> None:

@@ -19,13 +19,26 @@ pytest.importorskip("optuna")
 def test_a_search_goes_on_and_improves_or_stays(graph: Graph, tmp_path: Path) -> None:
     told: list[str] = []
     options = {"out": tmp_path, "trial_seconds": 0.2, "dim": 4, "announce": told.append}
-    first = tune(graph, budget=0.5, **options)
+    first = tune(graph, budget=0.3, **options)
     assert first.trials >= 1
     assert told[0].startswith("trial 0")
-    second = tune(graph, budget=0.5, **options)
+    assert tune(graph, budget=0.3, **options) == first, "the budget is spent"
+    second = tune(graph, budget=first.seconds + 0.5, **options)
     assert second.trials > first.trials
     assert second.mrr >= first.mrr
+    assert len(set(told)) == len(told) == second.trials - second.pruned, "no trial twice"
     assert set(second.values) <= set(complete().model_dump())
+
+
+def test_what_was_found_is_all_that_differs(graph: Graph, tmp_path: Path) -> None:
+    """Also what was fixed and what the rule gave: the recipe alone says what was trained."""
+    found = tune(
+        graph, out=tmp_path, budget=0.1, trial_seconds=0.2, dim=4, gamma_start=3.0, beta=2.5
+    )
+    assert found.strategy == "hale"
+    assert found.values["gamma_start"] == 3.0
+    assert found.values["beta"] == 2.5, "what is given stays"
+    assert not found.values.keys() & {"dim", "budget", "model", "seed"}
 
 
 @pytest.mark.parametrize("strategy", SPACES)
@@ -34,9 +47,8 @@ def test_every_space_names_settings_and_starts_at_what_there_is(strategy: str) -
     settings = complete(model=model, strategy=strategy).model_dump()
     start = _starting_point(settings, SPACES[strategy])
     assert set(start) <= set(settings)
-    assert start["learning_rate"] == settings["learning_rate"]
-    check = complete(model=model, strategy=strategy, **start)
-    assert check.strategy == strategy
+    for name, value in start.items():
+        assert value == settings[name], name
 
 
 def test_without_validation_triples_there_is_nothing_to_judge_by(
@@ -44,13 +56,15 @@ def test_without_validation_triples_there_is_nothing_to_judge_by(
 ) -> None:
     with pytest.raises(InputError, match="judges by validation triples"):
         tune(replace(graph, valid=graph.valid[:0]), out=tmp_path, budget=1)
+    with pytest.raises(InputError, match="positive budget"):
+        tune(graph, out=tmp_path, budget=0)
     with pytest.raises(InputError, match="There is no search for nonneg"):
         tune(graph, out=tmp_path, budget=1, strategy="nonneg")
 
 
 def test_the_recipe_can_be_read_back(graph: Graph) -> None:
-    tuned = Tuned({"gamma": 5.25, "batch_size": 64}, 0.4, 3, 1, 10.0)
-    text = recipe_text(graph, "hale", "rotl", tuned, 'by "hand"')
+    values = {"gamma": 5.25, "batch_size": 64, "square": False, "optimizer": "adagrad"}
+    text = recipe_text(graph, "rotl", Tuned("hale", values, 0.4, 3, 1, 10.0), 'by "hand"')
     content = tomllib.loads(text)
     assert content["train"] == len(graph.train)
-    assert content["hale"]["rotl"] == {"found": 'by "hand"', "gamma": 5.25, "batch_size": 64}
+    assert content["hale"]["rotl"] == {"found": 'by "hand"', **values}

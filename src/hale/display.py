@@ -19,8 +19,7 @@ from rich.progress import (
 from rich.table import Table
 
 from hale.datasets.download import Progress as ByteProgress
-from hale.predictor import Answers
-from hale.run import Record, Run
+from hale.run import Record
 from hale.stopping import Clock
 
 REFRESH_SECONDS = 0.2
@@ -114,31 +113,6 @@ def metrics_table(reports: Mapping[str, Mapping[str, Any]], title: str) -> Table
             f"{metrics['mean_rank']:,.1f}",
             f"{metrics['count']:,}",
         )
-    return table
-
-
-def answers_table(run: Run, answers: Answers) -> Table:
-    """The answers to one query, in plain words where there are labels."""
-
-    def named(entity: str | None) -> str:
-        if entity is None:
-            return "?"
-        label = run.graph.label(entity)
-        return f"{entity} ({label})" if label else entity
-
-    title = f"{named(answers.head)}  {answers.relation}  {named(answers.tail)}"
-    table = Table(title=title, title_justify="left", box=None, header_style="bold")
-    table.add_column("", justify="right")
-    table.add_column("answer", overflow="fold")
-    with_labels = any(answer.label for answer in answers)
-    if with_labels:
-        table.add_column("label", overflow="fold")
-    table.add_column("score", justify="right")
-    table.add_column("known in")
-    for answer in answers:
-        label = [answer.label or ""] if with_labels else []
-        known = answer.split or ""
-        table.add_row(str(answer.rank), answer.entity, *label, f"{answer.score:.3f}", known)
     return table
 
 

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hale.errors import InputError, UnknownNameError
+from hale.facts import Facts
 
 Ids = NDArray[np.int64]
 Split = Literal["train", "valid", "test"]
@@ -76,20 +77,28 @@ class KnownAnswers:
         """Facts, both directions counted."""
         return len(self._answers)
 
-    def of(self, heads: Ids, relations: Ids) -> tuple[Ids, Ids]:
-        """Known answers of queries (B,), (B,) as pairs (row, entity), by row.
+    def counts(self, heads: Ids, relations: Ids) -> Ids:
+        """How many answers each query has: (B,), (B,) -> (B,)."""
+        return self._spans(heads, relations)[1]
 
-        Row i of the pairs speaks of query i; a query without answers has none.
-        """
-        empty = np.empty(0, dtype=np.int64)
+    def _spans(self, heads: Ids, relations: Ids) -> tuple[Ids, Ids]:
+        """Where each query's answers start, and how many there are."""
         if not len(self._keys):
-            return empty, empty
+            return np.zeros(len(heads), dtype=np.int64), np.zeros(len(heads), dtype=np.int64)
         keys = heads * self._width + relations
         place = np.minimum(np.searchsorted(self._keys, keys), len(self._keys) - 1)
         found = self._keys[place] == keys
         starts = np.where(found, self._offsets[place], 0)
         counts = np.where(found, self._offsets[place + 1] - self._offsets[place], 0)
-        rows = np.repeat(np.arange(len(keys), dtype=np.int64), counts)
+        return starts, counts
+
+    def of(self, heads: Ids, relations: Ids) -> tuple[Ids, Ids]:
+        """Known answers of queries (B,), (B,) as pairs (row, entity), by row.
+
+        Row i of the pairs speaks of query i; a query without answers has none.
+        """
+        starts, counts = self._spans(heads, relations)
+        rows = np.repeat(np.arange(len(heads), dtype=np.int64), counts)
         before = np.cumsum(counts) - counts  # pairs ahead of each row
         steps = np.arange(len(rows), dtype=np.int64) - before[rows]
         return rows, self._answers[starts[rows] + steps]
@@ -149,6 +158,16 @@ class Graph:
         triples = np.concatenate([self.split(name) for name in splits or SPLITS])
         return KnownAnswers(self.both_directions(triples), len(self.relations))
 
+    @cached_property
+    def known_answers(self) -> KnownAnswers:
+        """The answers of both directions in all splits, kept once made."""
+        return self.known()
+
+    @cached_property
+    def facts(self) -> Facts:
+        """Which split holds a triple: codes are places in SPLITS."""
+        return Facts([self.split(name) for name in SPLITS], *self.size)
+
     def label(self, entity: str) -> str | None:
         """The readable name of an entity, where the source gave one."""
         return self.labels.get(entity)
@@ -161,11 +180,13 @@ class Graph:
                 found.setdefault(label, []).append(name)
         return found
 
+    def bearers(self, name: str) -> list[str]:
+        """The entities that ``name`` can mean: the one of that name, else those so labelled."""
+        return [name] if name in self.entities else self._by_label.get(name, [])
+
     def entity_id(self, name: str) -> int:
         """The id of an entity by its name or, where that is unique, its label."""
-        if name in self.entities:
-            return self.entities.id(name)
-        bearers = self._by_label.get(name, [])
+        bearers = self.bearers(name)
         if len(bearers) == 1:
             return self.entities.id(bearers[0])
         if bearers:

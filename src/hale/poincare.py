@@ -76,8 +76,9 @@ def squared_distances(inner: Tensor, x_square: Tensor, lengths: Tensor, c: Tenso
 
         d = (2 / sqrt(c)) arsinh(sqrt(u)),   u = c |x - y|^2 cosh(s)^2 / (1 - c|x|^2)
 
-    Unlike the usual arcosh it has all its digits for near points, and d^2 has a gradient at
-    d = 0.
+    Unlike the usual arcosh, d^2 has a gradient at d = 0. |x - y|^2 is expanded into products,
+    so that one matrix product serves all pairs; points much nearer to each other than to the
+    origin lose digits by it in float32, the more the nearer they are to the edge.
     """
     root = c.sqrt()
     tangent = (root * lengths).clamp(_TINY, _furthest(lengths.dtype))

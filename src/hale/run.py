@@ -11,7 +11,7 @@ from hale.device import choose_device
 from hale.graph import Graph
 from hale.models import Model
 from hale.settings import Settings
-from hale.store import HISTORY, METRICS, MODEL, ORIGIN, RunFolder
+from hale.store import HISTORY, METRICS, MODEL, ORIGIN, SETTINGS, RunFolder
 from hale.systems import build_model
 
 
@@ -90,7 +90,8 @@ def load_run(path: str | Path, *, device: str = "auto") -> Run:
     """Load a run from its folder, also one that was killed while training."""
     folder = RunFolder(path)
     settings, graph = folder.read_settings(), folder.read_graph()
-    model = build_model(settings, graph.size)
+    with folder.blaming(SETTINGS, "names a model that this hale cannot make"):
+        model = build_model(settings, graph.size)
     weights, about = folder.read_tensors(MODEL)
     with folder.blaming(MODEL, "does not fit settings.json and entities.txt"):
         model.load_state_dict(weights)

@@ -90,6 +90,12 @@ class Settings(BaseModel):
         True, description="Leave a query's known answers out of its uniformity sum."
     )
 
+    gamma_start: float | None = Field(
+        None, gt=0, description="Upper bound at the start, going to gamma over the run."
+    )
+    query_power: float = Field(
+        0.0, ge=0, le=1, description="Draw a query with k known answers by k to minus this power."
+    )
     negatives: int = Field(256, ge=1, description="Sampled negatives a positive (samneg, advneg).")
     margin: float = Field(
         0.0, description="Added to scores before they are told apart (samneg, advneg)."

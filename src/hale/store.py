@@ -174,8 +174,12 @@ class RunFolder:
             with self.blaming(f"{kind}.txt"):
                 if len(names[kind]) != count:
                     raise ValueError(f"{len(names[kind])} lines, expected {count}")
+                if len(set(names[kind])) != count or "" in names[kind]:
+                    raise ValueError("a name is blank or stands there twice")
         tensors, _ = self.read_tensors(TRIPLES)
         with self.blaming(TRIPLES):
+            if any(tensors[split].is_floating_point() for split in SPLITS):
+                raise ValueError("ids are whole numbers")
             train, valid, test = (tensors[split].numpy() for split in SPLITS)
             return Graph(
                 name=name,

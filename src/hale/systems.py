@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import torch
 
 from hale.errors import SettingsError
 from hale.graph import Graph, GraphSize
 from hale.models import MODELS, Model, Options, Similarity, model_class
-from hale.objectives import OBJECTIVES, Objective, Penalized, make_objective, objective_class
+from hale.models.base import SIMILARITIES
+from hale.objectives import OBJECTIVES, Criterion, Objective, make_objective, objective_class
 from hale.recipes import recipe_values
 from hale.settings import Settings, make_settings
 
@@ -23,6 +26,7 @@ def complete(graph: Graph | None = None, **values: object) -> Settings:
     given = {name: value for name, value in values.items() if value is not None}
     model = model_class(str(given.get("model", Settings.model_fields["model"].default)))
     strategy = objective_class(str(given.get("strategy", default_strategy(model))))
+    _refuse_unused(strategy, given)
     filled: dict[str, object] = {
         "strategy": strategy.name,
         **strategy.defaults,
@@ -33,12 +37,45 @@ def complete(graph: Graph | None = None, **values: object) -> Settings:
         if one in given:  # two ways to say the same
             filled.pop(other, None)
     filled |= given
-    batch, queries = filled.get("batch_size"), filled.get("queries")
-    if "queries" not in given and isinstance(batch, int) and isinstance(queries, int):
-        filled["queries"] = min(batch, queries)  # they are sampled from a batch
+    _fit_batch(filled, given)
+    if _meets_by(model, strategy, given) == "dot" and "margin" not in given:
+        filled.pop("margin", None)  # an inner product can be anything by itself
     if filled.get("activation") == "identity":
         filled.setdefault("relation_scale", False)
     return make_settings(**filled)
+
+
+def _refuse_unused(strategy: type[Objective], given: Mapping[str, object]) -> None:
+    """A setting that another strategy uses and this one does not is a mistake, not a wish."""
+    others = {name for objective in OBJECTIVES.values() for name in objective.uses}
+    faults = []
+    for name in sorted(others & given.keys() - strategy.uses):
+        users = [key for key, objective in OBJECTIVES.items() if name in objective.uses]
+        faults.append(f"{name}: not for {strategy.name}, only for {' and '.join(users)}")
+    if faults:
+        raise SettingsError(faults)
+
+
+def _fit_batch(filled: dict[str, object], given: Mapping[str, object]) -> None:
+    """Queries are sampled from a batch: what was not given gives way to what was."""
+    batch, queries = filled.get("batch_size"), filled.get("queries")
+    if not isinstance(batch, int) or not isinstance(queries, int) or queries <= batch:
+        return
+    if "queries" not in given:
+        filled["queries"] = batch
+    elif "batch_size" not in given:
+        filled["batch_size"] = queries
+
+
+def _meets_by(
+    model: type[Model], strategy: type[Objective], given: Mapping[str, object]
+) -> Similarity:
+    """The similarity asked for, or the model's first that the strategy takes."""
+    asked = given.get("similarity")
+    if asked in SIMILARITIES:
+        return asked
+    shared = common(model, strategy)
+    return shared[0] if shared else model.similarities[0]
 
 
 def default_strategy(model: type[Model]) -> str:
@@ -61,7 +98,7 @@ def build_model(settings: Settings, size: GraphSize) -> Model:
     return built.double() if settings.precision == "float64" else built
 
 
-def build_objective(settings: Settings) -> Objective | Penalized:
+def build_objective(settings: Settings) -> Criterion:
     """The objective that the settings describe, once they are found to go together."""
     check(settings)
     return make_objective(settings)
@@ -70,10 +107,7 @@ def build_objective(settings: Settings) -> Objective | Penalized:
 def similarity_of(settings: Settings) -> Similarity:
     """The similarity that is asked for, or the model's first that the strategy takes."""
     model, strategy = model_class(settings.model), objective_class(settings.strategy)
-    if settings.similarity is not None:
-        return settings.similarity
-    shared = common(model, strategy)
-    return shared[0] if shared else model.similarities[0]
+    return _meets_by(model, strategy, {"similarity": settings.similarity})
 
 
 def common(model: type[Model], strategy: type[Objective]) -> list[Similarity]:
@@ -106,6 +140,8 @@ def _combine(settings: Settings) -> str | None:
         )
     if similarity not in common(model, strategy):
         return f"strategy: {strategy.name} does not take {_nearest(settings, similarity)}"
+    if settings.dropout and not strategy.takes_dropout:
+        return f"dropout: {strategy.name} sums over whole tables, which dropout would not touch"
     if settings.biases and not strategy.takes_biases:
         return (
             f"biases: {strategy.name} has no place for them ({strategy.because}); "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict
 from functools import cached_property
@@ -23,8 +23,7 @@ from hale.errors import EvaluationError, RunError, SettingsError, TrainingError
 from hale.evaluator import Metrics, filtered_ranks
 from hale.graph import Graph, GraphSize, Ids, KnownAnswers
 from hale.interrupt import stop_on_signal
-from hale.models import Model
-from hale.objectives import Loss
+from hale.objectives import Criterion, Loss
 from hale.optimizers import make_optimizer, restore_optimizer
 from hale.randomness import Stream, draw_seed, generator
 from hale.run import Record, Run, Summary
@@ -36,7 +35,6 @@ from hale.systems import build_model, build_objective, complete
 # A run is saved after every validation, and in between when this much time has passed.
 SAVE_SECONDS = 60.0
 
-Criterion = Callable[[Model, Tensor, torch.Generator, KnownAnswers | None], Loss]
 Keep = Literal["best", "last"]
 
 
@@ -225,9 +223,10 @@ class Trainer:
             group["lr"] = self.settings.learning_rate * self.rule.rate(clock)
         draws = generator(self.settings.seed, Stream.SAMPLE, clock.step)
         self.optimizer.zero_grad(set_to_none=True)
+        objective = self.objective.at(self.rule.progress(clock))
         with self._dropout_draws():
             batch = self.batches.at(clock.step)
-            loss = self.objective(self.model, batch, draws, self.known_train)
+            loss = objective(self.model, batch, draws, self.known_train)
         if not math.isfinite(loss.total.item()):
             parts = [name for name, part in loss.parts.items() if not torch.isfinite(part)]
             raise self._not_finite(f"loss ({' and '.join(parts) or 'total'})")

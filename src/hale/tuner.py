@@ -8,7 +8,6 @@ journal file, so a search that was killed goes on, and its best settings are wri
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from hale.errors import InputError, MissingExtraError, TrainingError
 from hale.graph import Graph
 from hale.run import Record
+from hale.settings import Settings, make_settings
 from hale.stopping import Clock
 from hale.store import replace_whole
 from hale.systems import check, complete
@@ -74,7 +74,8 @@ SPACES: dict[str, Suggest] = {"hale": _hale, "samneg": _sampled, "advneg": _samp
 class Tuned:
     """What a search found."""
 
-    values: Mapping[str, object]
+    strategy: str
+    values: Mapping[str, object]  # all settings that differ from the general defaults
     mrr: float  # on the validation sample
     trials: int
     pruned: int
@@ -114,8 +115,9 @@ def tune(
 ) -> Tuned:
     """Search the settings of a strategy and model until the budget (seconds) is spent.
 
-    ``out`` is the folder of the search; one that is there is gone on with. ``values`` stay as
-    they are given. The first trial is what would be trained without a search.
+    ``out`` is the folder of the search; one that is there is gone on with, and what it has spent
+    counts. ``values`` stay as they are given. The first trial is what would be trained without a
+    search, as far as the space reaches.
     """
     try:
         import optuna
@@ -126,15 +128,21 @@ def tune(
         raise InputError("A search judges by validation triples, and the graph has none.")
     start = complete(graph, model=model, strategy=strategy, **values)
     check(start)
+    if budget <= 0 or trial_seconds <= 0:
+        raise InputError("A search needs a positive budget and time of a trial.")
     if start.strategy not in SPACES:
         raise InputError(f"There is no search for {start.strategy}; there is for {[*SPACES]}.")
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     out.mkdir(parents=True, exist_ok=True)
     storage = optuna.storages.JournalStorage(JournalFileBackend(str(out / JOURNAL)))
+    fixed = "".join(f"-{name}={value}" for name, value in sorted(values.items()) if value)
+    name = f"{graph.name}-{start.strategy}-{start.model}-{start.dim}-{trial_seconds:g}s{fixed}"
+    before = {known.study_name: known.n_trials for known in optuna.get_all_study_summaries(storage)}
     study = optuna.create_study(
-        study_name=f"{graph.name}-{start.strategy}-{start.model}-{start.dim}-{trial_seconds:g}s",
+        study_name=name,
         storage=storage,
-        sampler=optuna.samplers.TPESampler(seed=len(graph.train), multivariate=True),
+        # a search that goes on must not draw what it drew before
+        sampler=optuna.samplers.TPESampler(seed=before.get(name, 0), multivariate=True),
         pruner=optuna.pruners.MedianPruner(n_startup_trials=STARTUP, n_warmup_steps=1),
         direction="maximize",
         load_if_exists=True,
@@ -144,12 +152,9 @@ def tune(
     def objective(trial: optuna.Trial) -> float:
         asked = {
             **suggest(trial),
-            "model": start.model,
-            "strategy": start.strategy,
-            "dim": start.dim,
+            **fixed_of(start, values),
             "budget": trial_seconds,
             "validate_every": f"{trial_seconds / VALIDATIONS:g}s",
-            **values,
         }
         trainer = Trainer(graph, complete(graph, **asked), _Watch(trial))
         try:
@@ -163,20 +168,51 @@ def tune(
             announce(f"trial {trial.number}: {best:.4f} {trial.params}")
         return best
 
-    if not study.trials:
+    complete_trials = optuna.trial.TrialState.COMPLETE
+    if not study.get_trials(states=(complete_trials,)):
         study.enqueue_trial(_starting_point(start.model_dump(), suggest))
-    deadline = time.monotonic() + budget
-    while time.monotonic() < deadline:
+    while _seconds(study) < budget:
         study.optimize(objective, n_trials=1)
-    states = [trial.state for trial in study.trials]
-    durations = [trial.duration.total_seconds() for trial in study.trials if trial.duration]
+    done = study.get_trials(states=(complete_trials,))
+    pruned = study.get_trials(states=(optuna.trial.TrialState.PRUNED,))
+    if not done:
+        raise InputError("No trial was finished; give the search more time.")
+    best = complete(graph, **{**fixed_of(start, values), **study.best_params})
     return Tuned(
-        values=study.best_params,
+        strategy=start.strategy,
+        values=differing(best),
         mrr=study.best_value,
-        trials=len(states),
-        pruned=states.count(optuna.trial.TrialState.PRUNED),
-        seconds=sum(durations),
+        trials=len(done) + len(pruned),
+        pruned=len(pruned),
+        seconds=_seconds(study),
     )
+
+
+def _seconds(study: optuna.Study) -> float:
+    """What all trials so far have taken, validation included."""
+    times = (trial.duration.total_seconds() for trial in study.trials if trial.duration)
+    return float(sum(times))
+
+
+def fixed_of(start: Settings, values: Mapping[str, object]) -> dict[str, object]:
+    """What every trial of a search is given."""
+    return {**values, "model": start.model, "strategy": start.strategy, "dim": start.dim}
+
+
+NOT_TUNED = {
+    *("recipe", "model", "strategy", "dim", "seed", "threads", "device", "precision"),
+    *("budget", "epochs", "patience", "validate_every", "validation_sample"),
+}
+
+
+def differing(settings: Settings) -> dict[str, object]:
+    """The settings that a recipe has to name: all that differ from the general defaults."""
+    general = make_settings().model_dump()
+    return {
+        name: value
+        for name, value in settings.model_dump().items()
+        if name not in NOT_TUNED and value is not None and value != general[name]
+    }
 
 
 def _starting_point(settings: Mapping[str, object], suggest: Suggest) -> dict[str, Any]:
@@ -192,18 +228,18 @@ def _starting_point(settings: Mapping[str, object], suggest: Suggest) -> dict[st
             return low
 
         def suggest_categorical(self, name: str, choices: list[Any]) -> Any:
-            wanted[name] = settings[name] if settings[name] in choices else choices[0]
+            wanted[name] = min(choices, key=lambda choice: abs(choice - float(str(settings[name]))))
             return choices[0]
 
     suggest(Collect())
     return wanted
 
 
-def recipe_text(graph: Graph, strategy: str, model: str, tuned: Tuned, how: str) -> str:
+def recipe_text(graph: Graph, model: str, tuned: Tuned, how: str) -> str:
     """A recipe's table, as in src/hale/recipes."""
-    lines = [f"[{strategy}.{model}]", f"found = {json.dumps(how)}"]
+    lines = [f"[{tuned.strategy}.{model}]", f"found = {json.dumps(how)}"]
     for name, value in tuned.values.items():
-        shown = f"{value:.4g}" if isinstance(value, float) else value
+        shown = f"{value:.4g}" if isinstance(value, float) else json.dumps(value)
         lines.append(f"{name} = {shown}")
     head = [f"entities = {len(graph.entities)}", f"train = {len(graph.train)}", ""]
     return "\n".join([*head, *lines, ""])

@@ -167,17 +167,23 @@ def _train(
 
     device = choose_device(settings.device)
     anchors = old.model.entities().detach().clone().to(device)
+    # The settings of the run stay as they are, so that updates do not slow each other down.
+    course = settings.model_copy(
+        update={
+            "learning_rate": care.rate * settings.learning_rate,
+            "decay": 1.0,
+            "gamma_start": None,  # the run has left it behind
+        }
+    )
     objective = Anchored(
-        build_objective(settings),
+        build_objective(course),
         anchors,
         weight=care.anchor,
         free=torch.tensor(np.unique(change.removed[:, [0, 2]]), device=device),
     )
-    # The settings of the run stay as they are, so that updates do not slow each other down.
-    slower = {"learning_rate": care.rate * settings.learning_rate, "decay": 1.0}
     trainer = Trainer(
         after,
-        settings.model_copy(update=slower),
+        course,
         observer,
         start=model.state_dict(),
         moments=carry_moments(moments, model, before.size),

@@ -78,3 +78,14 @@ def test_known_answers_are_needed_to_leave_them_out(graph: Graph) -> None:
     objective = AllNeg(Scoring(Hanon(), relation_scale=True), leave_out_known=True)
     with pytest.raises(InputError, match="needs the known answers"):
         objective(build(graph), torch.tensor(graph.train), torch.Generator())
+
+
+@pytest.mark.parametrize(("name", "similarity"), [("complex", "dot"), ("distmult", "l2")])
+def test_closed_form_of_equal_scores(graph: Graph, name: str, similarity: str) -> None:
+    """All entities alike: the cross-entropy is ln N."""
+    model = build(graph, name, similarity=similarity)
+    with torch.no_grad():
+        model.entity.weight.zero_()
+    objective = AllNeg(Scoring(Identity(), relation_scale=False))
+    loss = objective(model, torch.tensor(graph.train), torch.Generator())
+    assert loss.total.item() == pytest.approx(math.log(len(graph.entities)))

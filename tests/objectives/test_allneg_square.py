@@ -8,9 +8,15 @@ import torch
 from hale.graph import Graph
 from hale.objectives import AllNegSquare
 from hale.objectives.allneg_square import sum_of_squares
+from tests.conftest import ring
 from tests.objectives.scalars import build, is_left_alone
 
 MODELS = [("transe", "l2"), ("distmult", "dot"), ("complex", "dot")]
+
+
+def label(name: str) -> float:
+    """TransE's f is 1 - d^2, of which its score is -d^2."""
+    return 1.0 if name == "transe" else 0.0
 
 
 @pytest.mark.parametrize(("name", "similarity"), MODELS)
@@ -21,7 +27,7 @@ def test_sum_over_all_triples(graph: Graph, name: str, similarity: str) -> None:
     for head in range(count):
         for relation in range(relations):
             scores = model.score_all(torch.tensor([head]), torch.tensor([relation]))
-            total += scores.square().sum().item()
+            total += (label(name) + scores).square().sum().item()
     assert sum_of_squares(model).item() == pytest.approx(total)
 
 
@@ -39,7 +45,8 @@ def test_batches_of_an_epoch_add_up_to_the_whole_loss(
     for head in range(model.size.num_entities):
         for relation in range(2 * model.size.num_relations):
             scores = model.score_all(torch.tensor([head]), torch.tensor([relation]))[0].tolist()
-            for tail, score in enumerate(scores):
+            for tail, found in enumerate(scores):
+                score = label(name) + found
                 if (head, relation, tail) in positive:
                     wanted += (score - 1) ** 2
                 else:
@@ -56,3 +63,29 @@ def test_batches_of_an_epoch_add_up_to_the_whole_loss(
 @pytest.mark.parametrize(("name", "similarity"), MODELS)
 def test_inputs_and_gradients(graph: Graph, name: str, similarity: str) -> None:
     assert is_left_alone(build(graph, name, similarity=similarity), graph, AllNegSquare())
+
+
+@pytest.mark.parametrize(("name", "similarity"), MODELS)
+def test_training_tells_positives_from_the_rest(name: str, similarity: str) -> None:
+    """A table that fell into one point would score all alike."""
+    graph = ring(24)
+    model = build(graph, name, similarity=similarity)
+    objective, known = AllNegSquare(negative_weight=0.1), graph.known("train")
+    optimizer = torch.optim.Adam(model.parameters(), lr=0.03)
+    batch = torch.tensor(graph.both_directions(graph.train))
+    for _ in range(300):
+        optimizer.zero_grad()
+        objective(model, batch, torch.Generator(), known).total.backward()
+        optimizer.step()
+    scores = model.score_all(batch[:, 0], batch[:, 1])
+    true = scores.gather(1, batch[:, 2:]).mean()
+    assert true > scores.mean() + 0.3
+
+
+def test_closed_form_at_zero(graph: Graph) -> None:
+    """All scores 0: every positive costs 1, nothing else costs anything."""
+    model = build(graph, "distmult", similarity="dot")
+    with torch.no_grad():
+        model.entity.weight.zero_()
+    loss = AllNegSquare()(model, torch.tensor(graph.train), torch.Generator(), graph.known("train"))
+    assert loss.total.item() == pytest.approx(1.0)

@@ -10,12 +10,24 @@ from hale.models import Model, make_model
 from hale.objectives import Anchored, Loss
 
 
-def nothing(
-    model: Model, triples: torch.Tensor, generator: torch.Generator, known: KnownAnswers | None
-) -> Loss:
-    """A loss of seven, whatever comes."""
-    seven = torch.tensor(7.0)
-    return Loss(seven, {"seven": seven})
+class Seven:
+    """A loss of seven, whatever comes, and of eight at the end."""
+
+    def __init__(self, value: float = 7.0) -> None:
+        self.value = value
+
+    def at(self, progress: float) -> Seven:
+        return Seven(7.0 + progress)
+
+    def __call__(
+        self,
+        model: Model,
+        triples: torch.Tensor,
+        generator: torch.Generator,
+        known: KnownAnswers | None = None,
+    ) -> Loss:
+        value = torch.tensor(self.value)
+        return Loss(value, {"seven": value})
 
 
 def anchored(free: list[int] | None = None) -> tuple[Loss, Model]:
@@ -24,7 +36,7 @@ def anchored(free: list[int] | None = None) -> tuple[Loss, Model]:
     anchors = torch.tensor([[0.0, 0.0], [0.0, 1.0], [5.0, 4.0]])  # entity 3 is new
     triples = torch.tensor([[0, 0, 1], [1, 0, 3]])
     objective = Anchored(
-        nothing, anchors, weight=0.5, free=None if free is None else torch.tensor(free)
+        Seven(), anchors, weight=0.5, free=None if free is None else torch.tensor(free)
     )
     return objective(model, triples, torch.Generator()), model
 
@@ -47,3 +59,11 @@ def test_the_penalty_is_the_mean_over_the_ends_of_the_batch() -> None:
 def test_free_entities_cost_nothing() -> None:
     loss, _ = anchored(free=[1])
     assert loss.parts["anchor"].item() == pytest.approx(1 / 4)
+
+
+def test_the_strategy_moves_with_the_run() -> None:
+    model = make_model("transe", GraphSize(1, 1), 2)
+    objective = Anchored(Seven(), model.entities().detach().clone(), weight=1.0)
+    triples = torch.tensor([[0, 0, 0]])
+    assert objective.at(1.0)(model, triples, torch.Generator()).total.item() == 8
+    assert objective(model, triples, torch.Generator()).total.item() == 7

@@ -169,3 +169,41 @@ def test_from_settings() -> None:
     assert (objective.weight, objective.square, objective.relation_scale) == (0.5, False, False)
     with pytest.raises(UnknownNameError, match="Did you mean 'hale'"):
         make_objective(make_settings(strategy="hal"))
+
+
+def test_gamma_on_its_way(graph: Graph) -> None:
+    objective = HaLE(Hanon(3.0, 8.0), gamma_start=4.0)
+    assert [objective.at(share).activation for share in (0, 0.5, 1)] == [
+        Hanon(3.0, 4.0),
+        Hanon(3.0, 6.0),
+        Hanon(3.0, 8.0),
+    ]
+    assert objective.activation == Hanon(3.0, 8.0), "the objective itself stays"
+    fixed = HaLE(Hanon())
+    assert fixed.at(0.3) is fixed
+    linear = HaLE(Identity(), gamma_start=4.0)
+    assert linear.at(0.3) is linear, "no bound to move"
+
+
+def test_queries_drawn_by_their_answers() -> None:
+    """Of two queries, one with nine answers: by triples it is drawn nine times in ten."""
+    names = Vocabulary([str(i) for i in range(12)], "entity"), Vocabulary(["r"], "relation")
+    facts = np.array([*([0, 0, i] for i in range(1, 10)), [10, 0, 11]])
+    graph = Graph("skewed", *names, train=facts, valid=facts[:0], test=facts[:0])
+    known, batch = graph.known("train"), torch.tensor(facts)
+    assert known.counts(facts[:, 0], facts[:, 1]).tolist() == [9] * 9 + [1]
+
+    def share(power: float) -> float:
+        """How often the rare query is the one that is drawn."""
+        objective = HaLE(Hanon(), num_queries=1, query_power=power)
+        draws = torch.Generator().manual_seed(0)
+        picks = [objective._draw(batch, 1, draws, known).item() for _ in range(4000)]
+        return picks.count(9) / len(picks)
+
+    assert share(0.0) == pytest.approx(0.1, abs=0.02)
+    assert share(0.5) == pytest.approx(1 / (1 + 9 / 3), abs=0.03)
+    assert share(1.0) == pytest.approx(0.5, abs=0.03)
+    with pytest.raises(InputError, match="query_power needs"):
+        HaLE(Hanon(), query_power=1.0, leave_out_known=False)(
+            build(graph), batch, torch.Generator()
+        )

@@ -48,3 +48,17 @@ def test_a_table_in_one_point_is_pushed_apart(graph: Graph) -> None:
 def test_inputs_and_gradients(graph: Graph, name: str) -> None:
     objective = NonNeg(Scoring(Identity(), relation_scale=False))
     assert is_left_alone(build(graph, name), graph, objective)
+
+
+def test_closed_form_on_the_sphere(graph: Graph) -> None:
+    """Entities at distance one from their centre, and relations that move nothing: no spread."""
+    model = build(graph, "transe")
+    count = len(graph.entities)
+    angle = 2 * torch.pi * torch.arange(count, dtype=torch.float64) / count
+    with torch.no_grad():
+        model.entity.weight.zero_()
+        model.entity.weight[:, 0], model.entity.weight[:, 1] = angle.cos(), angle.sin()
+        model.shift.weight.zero_()
+    loops = torch.tensor([[i, 0, i] for i in range(count)])
+    loss = NonNeg(Scoring(Identity(), relation_scale=False))(model, loops, torch.Generator())
+    assert loss.total.item() == pytest.approx(0.0, abs=1e-12)

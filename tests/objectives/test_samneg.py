@@ -91,3 +91,14 @@ def test_negatives_are_drawn_from_all_entities_anew(graph: Graph) -> None:
     )
     assert first == again
     assert first != second
+
+
+@pytest.mark.parametrize("kind", [SamNeg, AdvNeg])
+def test_closed_form_at_zero(graph: Graph, kind: type[SamNeg]) -> None:
+    """All scores 0: both parts are ln 2, whatever the weights."""
+    model = build(graph, "complex")
+    with torch.no_grad():
+        model.entity.weight.zero_()
+    objective = kind(Scoring(Identity(), relation_scale=False), negatives=7)
+    loss = objective(model, torch.tensor(graph.train), torch.Generator())
+    assert loss.total.item() == pytest.approx(2 * math.log(2))

@@ -6,5 +6,6 @@ kernel    the uniformity term: autograd, torch.compile, tiles, native
 step      where a training step's time goes
 ranking   evaluation: time and peak memory
 growth    time and memory of a step as the number of entities grows
+nearest   an index against the exact search: recall and speed
 race      quality over time against PyKEEN
 """

@@ -9,7 +9,18 @@ from typing import Annotated
 
 import typer
 
-from hale.cli import bench, catalog, inspect, reproduce, train, tune, update  # noqa: F401  (they register their commands)
+from hale.cli import (  # noqa: F401  (they register their commands)
+    ask,
+    bench,
+    catalog,
+    inspect,
+    reproduce,
+    sure,
+    take,
+    train,
+    tune,
+    update,
+)
 from hale.cli.common import app, out
 from hale.version import VERSION
 

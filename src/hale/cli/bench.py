@@ -14,7 +14,7 @@ from hale.cli.common import Json, app, err, load_graph, out, print_json, reporti
 
 bench = typer.Typer(
     name="bench",
-    help="Measure: the kernel, a step, ranking, growth, and a race against PyKEEN.",
+    help="Measure: the kernel, a step, ranking, growth, an index, and a race against PyKEEN.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
@@ -113,6 +113,56 @@ def growth(
     if plot:
         plot_growth(rows, plot)
     _show(rows, out_file, as_json)
+
+
+@bench.command()
+@reporting
+def index(
+    run: Annotated[
+        Path | None, typer.Option("--run", help="Take the vectors of this run, not synthetic ones.")
+    ] = None,
+    entities: Annotated[
+        int, typer.Option("--n", help="Synthetic entities, in clusters.", min=1)
+    ] = 1_000_000,
+    dim: Annotated[int, typer.Option("--dim", "-d", min=1)] = 32,
+    queries: Annotated[int, typer.Option("--queries", min=1)] = 1000,
+    k: Annotated[int, typer.Option("-k", help="Answers to each query.", min=1)] = 10,
+    threads: Threads = None,
+    out_file: Out = None,
+    as_json: Json = False,
+) -> None:
+    """Answers from an index against exact ones: recall and speed (extra 'index')."""
+    from hale.bench.nearest import nearest_rows, synthetic_vectors, vectors_of
+    from hale.errors import InputError
+    from hale.export.index import Lifted
+    from hale.run import load_run
+
+    _use(threads)
+    if run is None:
+        vectors, asked = synthetic_vectors(entities, dim, queries)
+        lifted, name = Lifted(vectors, "l2sq"), "synthetic"
+    else:
+        loaded = load_run(run, device="cpu")
+        lifted, asked = vectors_of(loaded, queries)
+        name = loaded.graph.name
+    if k > len(lifted.vectors):
+        raise InputError(f"There are {len(lifted.vectors):,} entities, fewer than -k {k}.")
+    rows = nearest_rows(lifted, asked, name=name, k=k)
+    _show(
+        rows,
+        out_file,
+        as_json,
+        hide=(
+            "vectors",
+            "d",
+            "k",
+            "queries",
+            "connectivity",
+            "expansion_add",
+            "build_s",
+            "index_mb",
+        ),
+    )
 
 
 @bench.command()

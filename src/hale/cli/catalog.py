@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.table import Table
 
 from hale.cli.common import Json, app, out, print_json, reporting
+from hale.errors import SettingsError
+
+if TYPE_CHECKING:
+    from hale.graph import GraphSize
+    from hale.models import Model
 
 
 @app.command()
@@ -26,7 +31,7 @@ def models(
     from hale.graph import GraphSize
     from hale.models import MODELS
     from hale.objectives import OBJECTIVES
-    from hale.systems import count_parameters, strategies_for
+    from hale.systems import strategies_for
 
     size = GraphSize(entities, relations)
     rows = [
@@ -34,7 +39,7 @@ def models(
             "name": model.name,
             "query": model.formula,
             "similarities": list(model.similarities),
-            "parameters": count_parameters(model, size, dim),
+            "parameters": _parameters(model, size, dim),
             "cost": model.cost,
             "strategies": strategies_for(model),
             "source": model.source,
@@ -55,7 +60,7 @@ def models(
             model.name,
             model.formula,
             ", ".join(model.similarities),
-            f"{row['parameters']:,}",
+            "-" if row["parameters"] is None else f"{row['parameters']:,}",
             model.cost,
             f"all but {', '.join(without)}" if without else "all",
         )
@@ -64,6 +69,16 @@ def models(
         "The similarity that stands first is the model's own; --similarity asks for another. "
         "Cost: multiplications for a query vector; its comparison with all entities adds N d."
     )
+
+
+def _parameters(model: type[Model], size: GraphSize, dim: int) -> int | None:
+    """Trainable numbers; None where a model does not take that dimension."""
+    from hale.systems import count_parameters
+
+    try:
+        return count_parameters(model, size, dim)
+    except SettingsError:
+        return None
 
 
 @app.command()

@@ -1,4 +1,4 @@
-"""hale evaluate, predict, show and datasets."""
+"""hale evaluate, show and datasets."""
 
 from __future__ import annotations
 
@@ -58,30 +58,6 @@ def evaluate(
             loaded.save_metrics(split, report)
         except RunError as error:  # a shared run that only others may write to
             err.print(f"warning: not kept with the run: {error}", style="yellow")
-
-
-@app.command()
-@reporting
-def predict(
-    run: RunPath,
-    head: Annotated[str | None, typer.Option("--head", help="Ask for tails of this head.")] = None,
-    relation: Annotated[str | None, typer.Option("--relation", help="The relation.")] = None,
-    tail: Annotated[str | None, typer.Option("--tail", help="Ask for heads of this tail.")] = None,
-    k: Annotated[int, typer.Option("-k", help="Number of answers.")] = 10,
-    device: Device = "auto",
-    as_json: Json = False,
-) -> None:
-    """Answer a query: the tails of (head, relation), or the heads of (relation, tail)."""
-    from hale.display import answers_table
-    from hale.predictor import predict as predict_answers
-    from hale.run import load_run
-
-    loaded = load_run(run, device=device)
-    answers = predict_answers(loaded, head=head, relation=relation, tail=tail, k=k)
-    if as_json:
-        print_json({"run": str(run), **answers.as_dict()})
-        return
-    out.print(answers_table(loaded, answers))
 
 
 @app.command()

@@ -9,7 +9,7 @@ import typer
 from rich.table import Table
 
 from hale.cli.common import INTERRUPTED, Json, app, err, out, print_json, reporting
-from hale.errors import InputError, UnknownNameError
+from hale.errors import HaleError, InputError, UnknownNameError
 
 if TYPE_CHECKING:
     from hale.experiments import Entry
@@ -22,7 +22,10 @@ RESULTS = Path("docs/results")
 def reproduce(
     what: Annotated[
         str | None,
-        typer.Argument(help="table3, table4, table5, figure2, figure3 or figure4.", metavar="WHAT"),
+        typer.Argument(
+            help="table3, table4, table5, figure2, figure3, figure4 or improvements.",
+            metavar="WHAT",
+        ),
     ] = None,
     dataset: Annotated[str, typer.Option("--dataset", help="Some data sets, by comma.")] = "",
     model: Annotated[str, typer.Option("--model", help="Some models, by comma.")] = "",
@@ -55,7 +58,8 @@ def reproduce(
     """
     from dataclasses import replace
 
-    from hale.experiments import EXPERIMENTS, fill, read_cells
+    from hale.display import LiveProgress
+    from hale.experiments import EXPERIMENTS, fill, is_current, read_cells
     from hale.experiments.page import write_page
     from hale.recipes import NAMES
 
@@ -65,6 +69,18 @@ def reproduce(
         raise UnknownNameError("table or figure", what, EXPERIMENTS)
     if what is None and not (render or only_list):
         raise InputError(f"Name a table or figure: {', '.join(EXPERIMENTS)}; or ask for --render.")
+    from hale.models import MODELS
+    from hale.objectives import OBJECTIVES
+
+    known = {entry.cell.dataset for e in EXPERIMENTS.values() for entry in e.entries}
+    for kind, asked, names in (
+        ("data set", dataset, known),
+        ("model", model, MODELS),
+        ("strategy", strategy, OBJECTIVES),
+    ):
+        for name in _names(asked):
+            if name not in names:
+                raise UnknownNameError(kind, name, names)
     chosen: list[Entry] = []
     for name, experiment in EXPERIMENTS.items():
         if what in (None, name):
@@ -74,40 +90,53 @@ def reproduce(
     cells = {
         cell.key(seed, scale): (cell, seed)
         for seed in range(seeds)
-        for cell in (replace(entry.cell, recipe=recipe) for entry in chosen)
+        for cell in (
+            entry.cell if recipe == "auto" else replace(entry.cell, recipe=recipe)
+            for entry in chosen
+        )
     }
     finished = read_cells(results / "cells")
     if only_list:
         _list({k: c.seconds * scale for k, (c, _) in cells.items()}, set(finished))
         return
+    failed: list[str] = []
     if not render:
-        from hale.display import LiveProgress
-
         for number, (key, (cell, seed)) in enumerate(cells.items(), start=1):
-            if key in finished:
-                err.print(f"{number}/{len(cells)} {key}: finished before")
+            err.print(f"{number}/{len(cells)} {key}", end=": ")
+            try:
+                if key in finished and is_current(cell, finished[key]):
+                    err.print("finished before")
+                    continue
+                err.print(f"{cell.seconds * scale:,.0f} s of training")
+                with LiveProgress(err).live() as progress:
+                    filled = fill(
+                        cell,
+                        seed=seed,
+                        scale=scale,
+                        folder=results / "cells",
+                        work=work,
+                        observer=progress,
+                    )
+            except HaleError as error:  # the other cells can be filled all the same
+                err.print(f"error: {error}", style="red")
+                failed.append(key)
                 continue
-            err.print(f"{number}/{len(cells)} {key}: {cell.seconds * scale:,.0f} s of training")
-            with LiveProgress(err).live() as progress:
-                filled = fill(
-                    cell,
-                    seed=seed,
-                    scale=scale,
-                    folder=results / "cells",
-                    work=work,
-                    observer=progress,
-                )
             if filled is None:
                 err.print("interrupted; the same command goes on from here")
                 raise typer.Exit(INTERRUPTED)
             finished[key] = filled
             err.print(f"  test MRR {filled.metrics['mrr']:.4f}")
-    page = write_page(results, work, points=what in (None, "figure4"))
+    page, notes = write_page(results, work, recipe=recipe, points=what in (None, "figure4"))
+    for note in notes:
+        err.print(f"warning: {note}", style="yellow")
     if as_json:
         rows = [{"key": key, **finished[key].metrics} for key in cells if key in finished]
-        print_json({"page": str(page), "cells": rows})
-        return
-    out.print(f"page: {page}")
+        print_json({"page": str(page), "cells": rows, "failed": failed})
+    else:
+        out.print(f"page: {page}")
+    if failed:
+        err.print(f"{len(failed)} of {len(cells)} cells failed: {', '.join(failed)}", style="red")
+        raise typer.Exit(1)
 
 
 def _names(text: str) -> tuple[str, ...]:

@@ -55,9 +55,11 @@ def train(
     activation: Annotated[str | None, setting("activation", "--activation")] = None,
     beta: Annotated[float | None, setting("beta", "--beta")] = None,
     gamma: Annotated[float | None, setting("gamma", "--gamma")] = None,
+    gamma_start: Annotated[float | None, setting("gamma_start", "--gamma-start")] = None,
     weight: Annotated[float | None, setting("weight", "--lambda")] = None,
     alpha: Annotated[float | None, setting("alpha", "--alpha")] = None,
     queries: Annotated[int | None, setting("queries", "--queries")] = None,
+    query_power: Annotated[float | None, setting("query_power", "--query-power")] = None,
     square: Annotated[bool | None, setting("square", "--square/--no-square")] = None,
     relation_scale: Annotated[
         bool | None, setting("relation_scale", "--relation-scale/--no-relation-scale")

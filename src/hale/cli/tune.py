@@ -57,20 +57,29 @@ def tune(
         threads=threads,
         announce=err.print,
     )
-    chosen = strategy or "hale"
     how = (
-        f"hale tune {triples.name} --model {model} --dim {dim} --trial {each:g}s: best of "
+        f"hale tune {triples.name} --model {model} --strategy {found.strategy} --dim {dim} "
+        f"--trial {each:g}s: best of "
         f"{found.trials} trials ({found.pruned} given up), validation MRR {found.mrr:.4f}"
     )
     target = place / "recipe.toml"
-    write_recipe(target, recipe_text(triples, chosen, model, found, how))
+    write_recipe(target, recipe_text(triples, model, found, how))
     if as_json:
         print_json({"mrr": found.mrr, "values": dict(found.values), "recipe": str(target)})
         return
     out.print(f"best validation MRR {found.mrr:.4f} of {found.trials} trials; recipe: {target}")
-    flags = " ".join(
-        f"--{'lambda' if name == 'weight' else name.replace('_', '-')} "
-        + (f"{value:.4g}" if isinstance(value, float) else str(value))
-        for name, value in found.values.items()
+    flags = " ".join(_flag(name, value) for name, value in found.values.items())
+    out.print(
+        f"hale train {graph} --recipe none --model {model} --strategy {found.strategy} "
+        f"--dim {dim} {flags}"
     )
-    out.print(f"hale train {graph} --model {model} --dim {dim} {flags}")
+
+
+def _flag(name: str, value: object) -> str:
+    """A setting as an option of hale train."""
+    if name == "leave_out_known":
+        return "--leave-out-known" if value else "--keep-known"
+    option = "lambda" if name == "weight" else name.replace("_", "-")
+    if isinstance(value, bool):
+        return f"--{option}" if value else f"--no-{option}"
+    return f"--{option} " + (f"{value:.4g}" if isinstance(value, float) else str(value))

@@ -6,7 +6,16 @@ cells      one trained system: its file, and how it is filled
 render     finished cells to Markdown tables and figures, paper and ours side by side
 """
 
-from hale.experiments.cells import Cell, Filled, fill, read_cells
+from hale.experiments.cells import Cell, Filled, fill, is_current, read_cells
 from hale.experiments.declared import EXPERIMENTS, Entry, Experiment
 
-__all__ = ["EXPERIMENTS", "Cell", "Entry", "Experiment", "Filled", "fill", "read_cells"]
+__all__ = [
+    "EXPERIMENTS",
+    "Cell",
+    "Entry",
+    "Experiment",
+    "Filled",
+    "fill",
+    "is_current",
+    "read_cells",
+]

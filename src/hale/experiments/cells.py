@@ -9,7 +9,9 @@ from __future__ import annotations
 import json
 import warnings
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
+from datetime import UTC, datetime
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -70,6 +72,12 @@ class Filled:
     training: Mapping[str, Any]
     curve: list[dict[str, float]]
     metrics: Mapping[str, float]  # of the test split, filtered, both directions
+    finished: str  # when, by the clock of the machine
+
+    def same_settings(self, other: Filled) -> bool:
+        """Whether two cells differ by their seeds only."""
+        mine, others = ({**cell.settings, "seed": 0} for cell in (self, other))
+        return mine == others
 
 
 def fill(
@@ -103,6 +111,7 @@ def fill(
             for record in run.history
         ],
         metrics=evaluate(run, "test").overall.as_dict(),
+        finished=datetime.now(tz=UTC).isoformat(timespec="seconds"),
     )
     folder.mkdir(parents=True, exist_ok=True)
     text = json.dumps(asdict(filled), indent=1) + "\n"
@@ -126,6 +135,13 @@ def trained(
     return train(graph, settings, out=place, overwrite=True, observer=observer)
 
 
+def is_current(cell: Cell, filled: Filled) -> bool:
+    """Whether a finished cell has the settings that it would be given now."""
+    asked = complete(load_quietly(cell.dataset), **cell.settings(filled.seed, filled.scale))
+    return asked.model_dump(mode="json") == filled.settings
+
+
+@lru_cache(maxsize=1)
 def load_quietly(name: str) -> Graph:
     """A data set by its name, its notes left to those who load it by hand."""
     with warnings.catch_warnings():
@@ -136,8 +152,9 @@ def load_quietly(name: str) -> Graph:
 def read_cells(folder: Path) -> dict[str, Filled]:
     """All finished cells of a folder, by key."""
     found = {}
+    names = {field.name for field in fields(Filled)}
     for path in sorted(folder.glob("*.json")):
         content = json.loads(path.read_text())
-        if "full_seconds" in content:
+        if content.keys() == names:
             found[content["key"]] = Filled(**content)
     return found

@@ -13,7 +13,7 @@ import torch
 from hale.activations import ACTIVATIONS, make_activation
 from hale.errors import MissingExtraError
 from hale.experiments.cells import Filled
-from hale.experiments.declared import CURVE_SETS, Entry, Experiment
+from hale.experiments.declared import BETAS, CURVE_SETS, Entry, Experiment
 from hale.experiments.render import best_of
 from hale.run import Run
 from hale.store import replace_whole
@@ -38,12 +38,14 @@ def draw_functions(target: Path) -> None:
     figure, (left, right) = plt.subplots(1, 2, figsize=(10, 4), layout="constrained")
     x = torch.linspace(0, 4, 400)
     for name in ACTIVATIONS:
-        value, slope = make_activation(name, beta=3.0, gamma=6.0).value_and_slope(x)
+        value, slope = make_activation(name, beta=BETAS.get(name, 3.0), gamma=10.0).value_and_slope(
+            x
+        )
         left.plot(x, value, label=name)
         right.plot(x, slope, label=name)
-    left.set_ylim(0, 8)
-    right.set_ylim(0, 8)
-    left.set_title("h(x), beta = 3, gamma = 6")
+    left.set_ylim(0, 12)
+    right.set_ylim(0, 12)
+    left.set_title("h(x), gamma = 10, beta = 3 (Hanon) and 10 (Halin)")
     right.set_title("h'(x)")
     for axes in (left, right):
         axes.set_xlabel("scaled squared distance x")
@@ -98,7 +100,7 @@ def _label(entry: Entry, cell: Filled) -> str:
     return entry.row if cell.scale >= 1 else f"{entry.row} (x {cell.scale:g})"
 
 
-def project_points(run: Run, target: Path, *, seed: int = 0) -> None:
+def project_points(run: Run, target: Path, *, finished: str, seed: int = 0) -> None:
     """Two coordinates by t-SNE for some entities of a run, the same ones for every run."""
     try:
         from sklearn.manifold import TSNE
@@ -111,6 +113,7 @@ def project_points(run: Run, target: Path, *, seed: int = 0) -> None:
     points = tsne.fit_transform(vectors[chosen].astype(np.float64))
     content = {
         "graph": run.graph.name,
+        "finished": finished,  # the cell that these points are of
         "entities": chosen.tolist(),
         "points": np.round(points, 2).tolist(),
     }
@@ -118,8 +121,13 @@ def project_points(run: Run, target: Path, *, seed: int = 0) -> None:
     replace_whole(target, lambda path: path.write_text(text))
 
 
-def draw_points(experiment: Experiment, places: Mapping[str, Path], target: Path) -> bool:
-    """Figure 4: a column per strategy, a row per data set; ``places`` maps systems to files."""
+def draw_points(
+    experiment: Experiment, places: Mapping[str, tuple[Path, float]], target: Path
+) -> bool:
+    """Figure 4: a column per strategy, a row per data set.
+
+    ``places`` maps systems to files of points and the share of the time they were trained for.
+    """
     plt = _pyplot()
     rows = list(dict.fromkeys(entry.cell.dataset for entry in experiment.entries))
     columns = list(dict.fromkeys(entry.row for entry in experiment.entries))
@@ -134,7 +142,10 @@ def draw_points(experiment: Experiment, places: Mapping[str, Path], target: Path
         place = places.get(f"{entry.cell.dataset}-{entry.cell.system}")
         if place is None:
             continue
-        points = np.array(json.loads(place.read_text())["points"])
+        file, scale = place
+        if scale < 1:
+            axes.set_title(f"{entry.cell.dataset}, {entry.row} (x {scale:g})", fontsize=9)
+        points = np.array(json.loads(file.read_text())["points"])
         axes.scatter(points[:, 0], points[:, 1], s=2, linewidths=0)
         drawn = True
     if drawn:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import replace
 from pathlib import Path
 
+from hale.errors import MissingExtraError
 from hale.experiments.cells import Filled, read_cells
 from hale.experiments.declared import EXPERIMENTS, Experiment
 from hale.experiments.figures import draw_curves, draw_functions, draw_points, project_points
@@ -12,41 +15,74 @@ from hale.run import load_run
 from hale.store import SETTINGS, replace_whole
 
 
-def write_page(results: Path, work: Path, *, points: bool = False) -> Path:
-    """Write reproduction.md and the figures; with ``points`` also project new entity vectors."""
+def write_page(
+    results: Path, work: Path, *, recipe: str = "auto", points: bool = False
+) -> tuple[Path, list[str]]:
+    """Write the page of a recipe and its figures; what could not be drawn is said beside it.
+
+    With ``points`` entity vectors that were not projected yet are.
+    """
     results.mkdir(parents=True, exist_ok=True)
     cells = results / "cells"
     finished = read_cells(cells)
-    figures = {}
-    for experiment in EXPERIMENTS.values():
-        target = results / f"{experiment.name}.png"
-        drawn = False
-        if experiment.kind == "functions":
-            draw_functions(target)
-            drawn = True
-        elif experiment.kind == "curves":
-            drawn = draw_curves(experiment, finished, target)
-        elif experiment.kind == "points":
-            places = _places(experiment, finished, cells, work, project=points)
-            drawn = draw_points(experiment, places, target)
-        if drawn:
-            figures[experiment.name] = target.name
-    page = results / "reproduction.md"
-    text = render_page(EXPERIMENTS.values(), finished, figures)
+    ending = "" if recipe == "auto" else f"-{recipe}"
+    experiments = [_under(recipe, experiment) for experiment in EXPERIMENTS.values()]
+    figures, notes = {}, []
+    for experiment in experiments:
+        target = results / f"{experiment.name}{ending}.png"
+        try:
+            if _draw(experiment, finished, cells, work, target, points=points):
+                figures[experiment.name] = target.name
+        except MissingExtraError as error:
+            notes.append(f"{experiment.name} was not drawn: {error}")
+    page = results / f"reproduction{ending}.md"
+    text = render_page(experiments, finished, figures, recipe)
     replace_whole(page, lambda path: path.write_text(text))
-    return page
+    return page, notes
+
+
+def _under(recipe: str, experiment: Experiment) -> Experiment:
+    """The experiment with every cell under a recipe."""
+    if recipe == "auto":
+        return experiment
+    entries = [replace(e, cell=replace(e.cell, recipe=recipe)) for e in experiment.entries]
+    return replace(experiment, entries=tuple(entries))
+
+
+def _draw(
+    experiment: Experiment,
+    finished: dict[str, Filled],
+    cells: Path,
+    work: Path,
+    target: Path,
+    *,
+    points: bool,
+) -> bool:
+    """Draw a figure; False if there is nothing to draw."""
+    if experiment.kind == "functions":
+        draw_functions(target)
+        return True
+    if experiment.kind == "curves":
+        return draw_curves(experiment, finished, target)
+    if experiment.kind == "points":
+        places = _places(experiment, finished, cells, work, project=points)
+        return draw_points(experiment, places, target)
+    return False
 
 
 def _places(
     experiment: Experiment, finished: dict[str, Filled], cells: Path, work: Path, *, project: bool
-) -> dict[str, Path]:
-    """The files of points by system; made from the runs that are still there if asked for."""
+) -> dict[str, tuple[Path, float]]:
+    """The files of points by system, and the share of the time; new ones are made if asked."""
     places = {}
     for entry in experiment.entries:
         for cell in best_of(entry.cell, finished.values())[:1]:
             place = cells / f"{cell.key}.points.json"
+            stale = place.exists() and json.loads(place.read_text())["finished"] != cell.finished
+            if stale:
+                place.unlink()
             if project and not place.exists() and (work / cell.key / SETTINGS).is_file():
-                project_points(load_run(work / cell.key), place)
+                project_points(load_run(work / cell.key), place, finished=cell.finished)
             if place.exists():
-                places[f"{cell.dataset}-{cell.system}"] = place
+                places[f"{cell.dataset}-{cell.system}"] = place, cell.scale
     return places

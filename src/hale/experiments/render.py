@@ -13,7 +13,10 @@ PAPER_KEYS = {"mrr": "mrr", "hits@10": "hits10", "hits@1": "hits1"}
 
 
 def best_of(cell: Cell, finished: Iterable[Filled]) -> list[Filled]:
-    """The finished seeds of a cell at the largest share of the time that has any."""
+    """The finished seeds of a cell at the largest share of the time that has any.
+
+    Only those with the settings of the latest: seeds of different settings have no mean.
+    """
     mine = [
         filled
         for filled in finished
@@ -22,7 +25,9 @@ def best_of(cell: Cell, finished: Iterable[Filled]) -> list[Filled]:
         and filled.full_seconds == cell.seconds
     ]
     most = max((filled.scale for filled in mine), default=0.0)
-    return [filled for filled in mine if filled.scale == most]
+    mine = [filled for filled in mine if filled.scale == most]
+    latest = max(mine, key=lambda filled: filled.finished, default=None)
+    return [filled for filled in mine if latest and filled.same_settings(latest)]
 
 
 def render_table(experiment: Experiment, finished: Mapping[str, Filled]) -> str:
@@ -75,11 +80,14 @@ def _time(found: Sequence[Filled]) -> str:
 
 
 def render_page(
-    experiments: Iterable[Experiment], finished: Mapping[str, Filled], figures: Mapping[str, str]
+    experiments: Iterable[Experiment],
+    finished: Mapping[str, Filled],
+    figures: Mapping[str, str],
+    recipe: str = "auto",
 ) -> str:
     """The whole page; ``figures`` maps experiments to the pictures that were drawn."""
     lines = [
-        "# The paper, reproduced",
+        "# The paper, reproduced" + ("" if recipe == "auto" else f" (recipe: {recipe})"),
         "",
         "Written by `hale reproduce --render` from the files in `cells/`: no number of ours "
         "stands here that no file backs. MRR, Hits@10 and Hits@1 are of the test split, filtered, "

@@ -51,7 +51,7 @@ class Model(nn.Module, ABC):
     source: ClassVar[str]  # who proposed it
     cost: ClassVar[str]  # of a query vector, in multiplications
     similarities: ClassVar[tuple[Similarity, ...]] = ("l2",)  # its own first
-    own_biases: ClassVar[bool] = False  # whether the original has them
+    own_biases: ClassVar[bool] = False  # whether it comes with them, unless told otherwise
     defaults: ClassVar[Mapping[str, Mapping[str, object]]] = {}  # settings by strategy
 
     def __init__(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Unpack
+from collections.abc import Mapping
+from typing import ClassVar, Unpack
 
 from torch import Tensor, nn
 
@@ -26,6 +27,7 @@ class ComplEx(Model):
     source = "Trouillon et al., ICML 2016"
     cost = "2d"
     similarities = ("dot", "l2")
+    defaults: ClassVar[Mapping[str, Mapping[str, object]]] = {"allneg": {"penalty": 0.005}}
 
     def __init__(self, size: GraphSize, dim: int, **options: Unpack[Options]) -> None:
         super().__init__(size, even(dim, of="ComplEx"), **options)

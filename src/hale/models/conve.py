@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Unpack
+from collections.abc import Mapping
+from typing import ClassVar, Unpack
 
 import torch
 from torch import Tensor, nn
@@ -33,6 +34,7 @@ class ConvE(Model):
     source = "Dettmers et al., AAAI 2018"
     cost = "32 d (9 x 2 + 2 d)"
     similarities = ("dot", "l2")
+    defaults: ClassVar[Mapping[str, Mapping[str, object]]] = {"allneg": {"dropout": 0.2}}
     own_biases = True
 
     def __init__(self, size: GraphSize, dim: int, **options: Unpack[Options]) -> None:

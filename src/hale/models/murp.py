@@ -11,9 +11,9 @@ class MuRP(Hyperbolic, MuRE):
 
     q = exp_0((R_r * v_h)) (+)_c exp_0(r')      (Balazevic et al. 2019)
 
-    The original shifts the tail, d(q, e_t (+) r). Here the shift stands on the query's side, so
-    that one query meets all entities: left translation keeps distances, d(x (+) q, x (+) y) =
-    d(q, y), and every relation has its reciprocal. The original's curvature is fixed at one.
+    A departure from the original, which shifts the tail, d(q, e_t (+) r), at a curvature of one:
+    here the query is shifted, as in RotH, so that one query meets all entities, and the curvature
+    is trained.
     """
 
     name = "murp"

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from typing import Unpack
+from collections.abc import Mapping
+from typing import ClassVar, Unpack
 
 from torch import Tensor, nn
 
@@ -24,6 +25,7 @@ class RESCAL(Model):
     source = "Nickel et al., ICML 2011"
     cost = "d^2"
     similarities = ("dot", "l2")
+    defaults: ClassVar[Mapping[str, Mapping[str, object]]] = {"allneg": {"dropout": 0.2}}
 
     def __init__(self, size: GraphSize, dim: int, **options: Unpack[Options]) -> None:
         super().__init__(size, dim, **options)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from typing import Unpack
+from collections.abc import Mapping
+from typing import ClassVar, Unpack
 
 import torch
 from torch import Tensor, nn
@@ -29,6 +30,7 @@ class TuckER(Model):
     source = "Balazevic et al., EMNLP 2019"
     cost = "d^2, and k d^2 per relation of a batch"
     similarities = ("dot", "l2")
+    defaults: ClassVar[Mapping[str, Mapping[str, object]]] = {"allneg": {"dropout": 0.3}}
 
     def __init__(self, size: GraphSize, dim: int, **options: Unpack[Options]) -> None:
         super().__init__(size, dim, **options)

@@ -7,7 +7,7 @@ from hale.objectives.advneg import AdvNeg
 from hale.objectives.allneg import AllNeg
 from hale.objectives.allneg_square import AllNegSquare
 from hale.objectives.anchored import Anchored
-from hale.objectives.base import Loss, Objective
+from hale.objectives.base import Criterion, Loss, Objective
 from hale.objectives.hale import HaLE
 from hale.objectives.nonneg import NonNeg
 from hale.objectives.penalized import Penalized
@@ -20,6 +20,7 @@ __all__ = [
     "AllNeg",
     "AllNegSquare",
     "Anchored",
+    "Criterion",
     "HaLE",
     "Loss",
     "NonNeg",
@@ -42,7 +43,7 @@ def objective_class(name: str) -> type[Objective]:
     return OBJECTIVES[name]
 
 
-def make_objective(settings: Settings) -> Objective | Penalized:
+def make_objective(settings: Settings) -> Criterion:
     """The objective that the settings name, with their penalty if they ask for one."""
     objective = objective_class(settings.strategy).of(settings)
     if settings.penalty:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import ClassVar, Self
+from typing import Self
 
 from torch import Tensor
 from torch.nn.functional import softplus
@@ -21,7 +20,7 @@ class AdvNeg(SamNeg):
     """
 
     name = "advneg"
-    defaults: ClassVar[Mapping[str, object]] = {**SamNeg.defaults, "margin": 1.0}
+    uses = frozenset({"negatives", "margin", "temperature"})
     formula = "as samneg, with negatives weighed by softmax_k(temperature f_k)"
     source = "Sun et al., ICLR 2019"
 

@@ -30,6 +30,7 @@ class AllNeg(Objective):
     """
 
     name = "allneg"
+    uses = frozenset({"leave_out_known"})
     formula = "mean -f_p + log sum_j exp(f_j) over all entities"
     source = "Lacroix et al., ICML 2018; Ruffinelli et al., ICLR 2020"
     similarities: ClassVar[tuple[Similarity, ...]] = ("l2", "dot", "hyperbolic")
@@ -37,6 +38,7 @@ class AllNeg(Objective):
         "activation": "identity",
         "leave_out_known": False,
         "batch_size": 512,
+        "learning_rate": 0.003,
     }
 
     def __init__(self, scoring: Scoring, *, leave_out_known: bool = False) -> None:

@@ -22,7 +22,8 @@ class AllNegSquare(Objective):
 
         loss = mean_p [(f_p - 1)^2 - w f_p^2] + w (N R' N / P') mean over ALL (h, r, t) of f^2
 
-    f is the model's score, DistMult's and ComplEx's inner product or TransE's -||e_h + r - e_t||^2,
+    f is DistMult's and ComplEx's inner product, or 1 - ||e_h + r - e_t||^2 for TransE: a distance
+    must start from the positives' label, or positives and negatives alike would pull it to 0.
     R' = 2R counts reciprocals, P' the positives of both directions: the two means together are
     1 / P' of the loss over all N R' N triples. The sum over them never visits one. With z(h, r)
     and y(t) such that f = <z, y>,
@@ -33,6 +34,7 @@ class AllNegSquare(Objective):
     """
 
     name = "allneg-square"
+    uses = frozenset({"negative_weight"})
     formula = "sum over all triples of (f - label)^2, negatives weighing w"
     source = "Li et al., WWW 2021"
     similarities: ClassVar[tuple[Similarity, ...]] = ("dot", "l2")
@@ -43,6 +45,7 @@ class AllNegSquare(Objective):
     }
     takes_biases = False
     takes_activation = False
+    takes_dropout = False
     because = (
         "the sum over all triples is exact only where a score is a polynomial of the tables' rows"
     )
@@ -69,7 +72,7 @@ class AllNegSquare(Objective):
     ) -> Loss:
         """The loss of positive triples (B, 3); ``known`` counts all positives."""
         weight = self.negative_weight
-        scores = model.score(*triples.unbind(dim=1))
+        scores = model.score(*triples.unbind(dim=1)) + (1 if isinstance(model, TransE) else 0)
         positives = ((scores - 1).square() - weight * scores.square()).mean()
         count = len(triples) if known is None else len(known)
         everything = (sum_of_squares(model) / count).to(scores.dtype)
@@ -80,7 +83,7 @@ def sum_of_squares(model: Model) -> Tensor:
     """The sum of f^2 over all N * 2R * N triples, by Gram matrices, in float64."""
     entities = model.entities().double()
     if isinstance(model, TransE):
-        return _sum_of_squared_distances(entities, model.shift.weight.double())
+        return _sum_of_squares_of_shifts(entities, model.shift.weight.double())
     gram = entities.T @ entities
     if isinstance(model, DistMult):
         rows = model.stretch.weight.double()
@@ -159,8 +162,7 @@ class _Moments(NamedTuple):
         )
 
 
-def _sum_of_squared_distances(entities: Tensor, shifts: Tensor) -> Tensor:
-    """The sum over (h, r, t) of ||h + r - t||^4: the fourth moment of the sums of three rows."""
-    heads = _Moments.of(entities)
-    tails = _Moments.of(-entities)
-    return heads.plus(_Moments.of(shifts)).plus(tails).quartic
+def _sum_of_squares_of_shifts(entities: Tensor, shifts: Tensor) -> Tensor:
+    """The sum over (h, r, t) of (1 - ||h + r - t||^2)^2, by moments of the sums of three rows."""
+    all_sums = _Moments.of(entities).plus(_Moments.of(shifts)).plus(_Moments.of(-entities))
+    return all_sums.size - 2 * all_sums.square + all_sums.quartic

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from copy import copy
 
 import torch
 from torch import Tensor
 
 from hale.graph import KnownAnswers
 from hale.models import Model
-from hale.objectives.base import Loss
+from hale.objectives.base import Criterion, Loss
 
 
 class Anchored:
@@ -24,7 +24,7 @@ class Anchored:
 
     def __init__(
         self,
-        objective: Callable[[Model, Tensor, torch.Generator, KnownAnswers | None], Loss],
+        objective: Criterion,
         anchors: Tensor,
         *,
         weight: float,
@@ -36,6 +36,12 @@ class Anchored:
         if free is not None:
             self.held[free] = False
         self.weight = weight
+
+    def at(self, progress: float) -> Anchored:
+        """The same at a share of the run (0 to 1)."""
+        moved = copy(self)
+        moved.objective = self.objective.at(progress)
+        return moved
 
     def __call__(
         self,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar, Self
+from typing import ClassVar, Protocol, Self
 
 import torch
 from torch import Tensor
@@ -23,6 +23,23 @@ class Loss:
     parts: Mapping[str, Tensor]
 
 
+class Criterion(Protocol):
+    """What a trainer minimises: a strategy, or one with something added to its loss."""
+
+    def at(self, progress: float, /) -> Criterion:
+        """What is minimised at a share of the run (0 to 1)."""
+
+    def __call__(
+        self,
+        model: Model,
+        triples: Tensor,
+        generator: torch.Generator,
+        known: KnownAnswers | None = None,
+        /,
+    ) -> Loss:
+        """The loss of positive triples (B, 3)."""
+
+
 class Objective(ABC):
     """A training strategy, built from scalars. It never changes what it is handed.
 
@@ -32,12 +49,14 @@ class Objective(ABC):
     """
 
     name: ClassVar[str]
+    uses: ClassVar[frozenset[str]]  # the settings that mean something to it, not to all
     formula: ClassVar[str]
     source: ClassVar[str]
     similarities: ClassVar[tuple[Similarity, ...]]
     models: ClassVar[Mapping[str, Similarity] | None] = None
     takes_biases: ClassVar[bool] = True
     takes_activation: ClassVar[bool] = True
+    takes_dropout: ClassVar[bool] = True
     because: ClassVar[str] = ""
     defaults: ClassVar[Mapping[str, object]] = {}
 
@@ -45,6 +64,10 @@ class Objective(ABC):
     @abstractmethod
     def of(cls, settings: Settings) -> Self:
         """The objective that the settings describe."""
+
+    def at(self, progress: float) -> Self:  # noqa: ARG002
+        """The objective at a share of the run (0 to 1); most are the same throughout."""
+        return self
 
     @abstractmethod
     def __call__(

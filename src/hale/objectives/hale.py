@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from copy import copy
+from dataclasses import replace
 from typing import ClassVar, Self
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from hale import geometry
-from hale.activations import Activation, make_activation
+from hale.activations import Activation, Halin, Hanon, make_activation
 from hale.engine import uniformity
 from hale.errors import InputError
 from hale.graph import KnownAnswers
@@ -28,11 +31,17 @@ class HaLE(Objective):
                                                                 m given or alpha B
 
     The paper's last equation carries a minus before lambda; read literally it
-    would push positives apart. ``leave_out_known`` drops a query's answers in
-    train from its own sum, which the paper does not do.
+    would push positives apart. Three things the paper does not do: ``leave_out_known``
+    drops a query's answers in train from its own sum; ``gamma_start`` lets the bound
+    of the activation go from there to gamma over the run; ``query_power`` p draws a
+    query with k answers in train by k^-p, so that at 1 all distinct queries are drawn
+    alike (at 0 all triples are).
     """
 
     name = "hale"
+    uses = frozenset(
+        {"queries", "alpha", "weight", "square", "leave_out_known", "gamma_start", "query_power"}
+    )
     formula = "lambda mean h(c_r d_p^2)^2 + mean_i log sum_j exp(-h(c_i d_ij^2))"
     source = "Wang et al., WWW 2022"
     similarities: ClassVar[tuple[Similarity, ...]] = ("l2",)
@@ -49,8 +58,12 @@ class HaLE(Objective):
         square: bool = True,
         relation_scale: bool = True,
         leave_out_known: bool = True,
+        gamma_start: float | None = None,
+        query_power: float = 0.0,
     ) -> None:
         self.activation = activation
+        self.gamma_start = gamma_start
+        self.query_power = query_power
         if (num_queries is None) == (alpha is None):
             raise InputError("HaLE takes a number of sampled queries or their share alpha.")
         self.num_queries = num_queries
@@ -71,7 +84,18 @@ class HaLE(Objective):
             square=settings.square,
             relation_scale=settings.relation_scale,
             leave_out_known=settings.leave_out_known,
+            gamma_start=settings.gamma_start,
+            query_power=settings.query_power,
         )
+
+    def at(self, progress: float) -> Self:
+        """The objective at a share of the run: its bound on the way from gamma_start to gamma."""
+        if self.gamma_start is None or not isinstance(self.activation, Hanon | Halin):
+            return self
+        moved = copy(self)
+        gamma = self.gamma_start + progress * (self.activation.gamma - self.gamma_start)
+        moved.activation = replace(self.activation, gamma=gamma)
+        return moved
 
     def __call__(
         self,
@@ -92,8 +116,7 @@ class HaLE(Objective):
         alignment = (activated.square() if self.square else activated).mean()
 
         count = self.num_queries or max(1, round((self.alpha or 0) * len(triples)))
-        drawn = torch.randperm(len(triples), generator=generator)[:count]
-        drawn = drawn.to(triples.device)
+        drawn = self._draw(triples, count, generator, known).to(triples.device)
         spread = uniformity(
             queries.index_select(0, drawn),
             entities,
@@ -103,6 +126,19 @@ class HaLE(Objective):
         )
         total = self.weight * alignment + spread
         return Loss(total, {"alignment": alignment, "uniformity": spread})
+
+    def _draw(
+        self, triples: Tensor, count: int, generator: torch.Generator, known: KnownAnswers | None
+    ) -> Tensor:
+        """The places (m,) in the batch whose queries are sampled, none twice."""
+        if not self.query_power:
+            return torch.randperm(len(triples), generator=generator)[:count]
+        if known is None:
+            raise InputError("query_power needs the known answers of the training triples.")
+        ids = triples.cpu().numpy()
+        answers = np.maximum(1, known.counts(ids[:, 0], ids[:, 1]))
+        weights = torch.from_numpy(answers.astype(np.float64) ** -self.query_power)
+        return torch.multinomial(weights, min(count, len(triples)), generator=generator)
 
     def _scale(self, model: Model, relation: Tensor, like: Tensor) -> Tensor:
         return model.scale(relation) if self.relation_scale else like.new_ones(len(relation))

@@ -28,6 +28,7 @@ class NonNeg(Objective):
     """
 
     name = "nonneg"
+    uses = frozenset({"weight"})
     formula = "lambda mean f_p^2 + mean_j (|e_j - centre|^2 - 1)^2"
     source = "after Peng et al., NAACL 2021"
     similarities: ClassVar[tuple[Similarity, ...]] = ("l2", "hyperbolic")

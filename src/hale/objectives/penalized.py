@@ -7,16 +7,20 @@ from torch import Tensor
 
 from hale.graph import KnownAnswers
 from hale.models import Model
-from hale.objectives.base import Loss, Objective
+from hale.objectives.base import Criterion, Loss
 
 
 class Penalized:
     """loss + weight * the mean over the batch of sum |h|^p + |r|^p + |t|^p (see Model.penalty)."""
 
-    def __init__(self, objective: Objective, *, weight: float, power: float = 3.0) -> None:
+    def __init__(self, objective: Criterion, *, weight: float, power: float = 3.0) -> None:
         self.objective = objective
         self.weight = weight
         self.power = power
+
+    def at(self, progress: float) -> Penalized:
+        """The objective at a share of the run (0 to 1)."""
+        return Penalized(self.objective.at(progress), weight=self.weight, power=self.power)
 
     def __call__(
         self,

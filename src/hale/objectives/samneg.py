@@ -30,6 +30,7 @@ class SamNeg(Objective):
     """
 
     name = "samneg"
+    uses = frozenset({"negatives", "margin"})
     formula = "mean -log s(f_p + margin) + mean_K -log s(-f_n - margin)"
     source = "Bordes et al., NeurIPS 2013; Trouillon et al., ICML 2016"
     similarities: ClassVar[tuple[Similarity, ...]] = ("l2", "dot", "hyperbolic")
@@ -37,6 +38,7 @@ class SamNeg(Objective):
         "activation": "identity",
         "leave_out_known": False,
         "batch_size": 1024,
+        "margin": 1.0,
     }
 
     def __init__(self, scoring: Scoring, *, negatives: int = 256, margin: float = 0.0) -> None:

@@ -39,7 +39,9 @@ def recipe_for(graph: Graph, strategy: str, model: str) -> dict[str, object]:
     if path is not None:
         content = read_recipe(path)
         if content["entities"] == len(graph.entities) and content["train"] == len(graph.train):
-            return _settings(content, strategy, model)
+            found = _settings(content, strategy, model)
+            if found:
+                return found
     return by_rule(graph) if strategy == "hale" else {}
 
 

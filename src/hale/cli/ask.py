@@ -1,0 +1,264 @@
+"""hale predict, discover, neighbors and why."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from hale.cli.common import Device, Json, RunPath, app, err, out, print_json, reporting
+from hale.errors import InputError
+
+if TYPE_CHECKING:
+    from hale.graph import Ids
+    from hale.run import Run
+
+Threads = Annotated[int | None, typer.Option("--threads", help="CPU threads.", min=1)]
+OutFile = Annotated[
+    Path | None,
+    typer.Option("--out", help="Write the table to this file: .csv, .tsv or .parquet."),
+]
+
+
+@app.command()
+@reporting
+def predict(
+    run: RunPath,
+    head: Annotated[str | None, typer.Option("--head", help="The head.")] = None,
+    relation: Annotated[str | None, typer.Option("--relation", help="The relation.")] = None,
+    tail: Annotated[str | None, typer.Option("--tail", help="The tail.")] = None,
+    queries: Annotated[
+        Path | None,
+        typer.Option(
+            "--queries", help="Tab-separated file of head, relation, tail; one is '?' or empty."
+        ),
+    ] = None,
+    skip_bad: Annotated[
+        bool, typer.Option("--skip-bad", help="Leave out bad lines of --queries with a warning.")
+    ] = False,
+    every: Annotated[
+        bool, typer.Option("--all", help="All queries of --relation: every head that it has.")
+    ] = False,
+    direction: Annotated[
+        str | None,
+        typer.Option(
+            "--direction",
+            help="With --all: tail asks for the tails of every head, head for the heads of "
+            "every tail. [default: tail]",
+            show_default=False,
+        ),
+    ] = None,
+    k: Annotated[int, typer.Option("-k", help="Number of answers.")] = 10,
+    known: Annotated[
+        str, typer.Option("--known", help="mark or drop facts that the graph holds.")
+    ] = "mark",
+    above: Annotated[
+        float | None,
+        typer.Option("--above", help="Of those, only answers of at least this probability."),
+    ] = None,
+    out_file: OutFile = None,
+    device: Device = "auto",
+    threads: Threads = None,
+    as_json: Json = False,
+) -> None:
+    """Answer queries: tails of (head, relation), heads of (relation, tail), relations of both.
+
+    One query from --head, --relation and --tail, two of them; a file of queries; or all queries
+    of a relation.
+    """
+    _check_ways(
+        [head, relation, tail], queries=queries, every=every, skip_bad=skip_bad, direction=direction
+    )
+    from hale.answer_display import answers_table
+    from hale.device import use_threads
+    from hale.found import tables
+    from hale.predictor import answers_to, check, find_answers
+    from hale.run import load_run
+    from hale.table_file import check_table_path, table_file
+
+    use_threads(threads)
+    check(k, known, above)  # type: ignore[arg-type]
+    if out_file is not None:
+        check_table_path(out_file)
+    loaded = load_run(run, device=device)
+    asked = _queries(loaded, [head, relation, tail], queries, skip_bad, every, direction)
+    how: dict[str, Any] = {"k": k, "known": known, "above": above}
+    if out_file is not None:
+        with table_file(out_file) as file:
+            for table in tables(loaded.graph, find_answers(loaded, asked, **how)):
+                file.add(table)
+        _told_file(run, out_file, {"queries": len(asked), "answers": file.rows}, as_json)
+        return
+    found = answers_to(loaded, asked, **how)
+    if as_json and (queries is not None or every):
+        print_json({"run": str(run), "queries": [answers.as_dict() for answers in found]})
+    elif as_json:
+        print_json({"run": str(run), **next(found).as_dict()})
+    else:
+        for answers in found:
+            out.print(answers_table(loaded.graph, answers))
+
+
+@app.command()
+@reporting
+def discover(
+    run: RunPath,
+    relation: Annotated[
+        list[str] | None,
+        typer.Option("--relation", help="Facts of this relation only; may be given repeatedly."),
+    ] = None,
+    k: Annotated[
+        int | None,
+        typer.Option(
+            "-k", help="Facts for each --relation, or in all. [default: 100]", show_default=False
+        ),
+    ] = None,
+    per_query: Annotated[
+        int | None,
+        typer.Option("--per-query", help="The best answers to every query instead, to --out."),
+    ] = None,
+    out_file: OutFile = None,
+    device: Device = "auto",
+    threads: Threads = None,
+    as_json: Json = False,
+) -> None:
+    """Find the most plausible facts that the graph lacks."""
+    if per_query is not None and (k is not None or out_file is None):
+        raise InputError("--per-query K goes with --out FILE, and not with -k.")
+    from hale.answer_display import facts_table, query_progress
+    from hale.device import use_threads
+    from hale.discovery import discover as discover_facts
+    from hale.discovery import discover_each, facts_frame
+    from hale.run import load_run
+    from hale.table_file import check_table_path, table_file
+
+    use_threads(threads)
+    if out_file is not None:
+        check_table_path(out_file)
+    loaded = load_run(run, device=device)
+    relations = relation or None
+    if per_query is not None:
+        assert out_file is not None
+        with query_progress(err) as progress, table_file(out_file) as file:
+            for table in discover_each(loaded, relations, k=per_query, progress=progress):
+                file.add(table)
+        _told_file(run, out_file, {"answers": file.rows}, as_json)
+        return
+    with query_progress(err) as progress:
+        facts = discover_facts(loaded, relations, k=100 if k is None else k, progress=progress)
+    if out_file is not None:
+        with table_file(out_file) as file:
+            file.add(facts_frame(facts))
+        _told_file(run, out_file, {"facts": file.rows}, as_json)
+    elif as_json:
+        print_json({"run": str(run), "facts": [fact.as_dict() for fact in facts]})
+    else:
+        out.print(facts_table(facts, f"{loaded.graph.name}, facts that it lacks"))
+
+
+@app.command()
+@reporting
+def neighbors(
+    run: RunPath,
+    entity: Annotated[str, typer.Argument(help="An entity's id or label.", metavar="ENTITY")],
+    k: Annotated[int, typer.Option("-k", help="Number of neighbours.")] = 10,
+    metric: Annotated[str, typer.Option("--metric", help="l2 or cosine.")] = "l2",
+    device: Device = "auto",
+    as_json: Json = False,
+) -> None:
+    """List the entities whose vectors are nearest to one."""
+    from hale.answer_display import neighbors_table
+    from hale.neighborhood import neighbors as nearest
+    from hale.run import load_run
+
+    loaded = load_run(run, device=device)
+    found = nearest(loaded, entity, k=k, metric=metric)  # type: ignore[arg-type]
+    name = loaded.graph.entities[loaded.graph.entity_id(entity)]
+    if as_json:
+        rows = [neighbor.as_dict() for neighbor in found]
+        print_json({"run": str(run), "entity": name, "metric": metric, "neighbors": rows})
+        return
+    label = loaded.graph.label(name)
+    title = f"{name} ({label})" if label else name
+    out.print(neighbors_table(found, f"{title}, nearest by {metric} distance"))
+
+
+@app.command()
+@reporting
+def why(
+    run: RunPath,
+    head: Annotated[str, typer.Argument(help="Id or label.", metavar="HEAD")],
+    relation: Annotated[str, typer.Argument(help="The relation.", metavar="RELATION")],
+    tail: Annotated[str, typer.Argument(help="Id or label.", metavar="TAIL")],
+    k: Annotated[int, typer.Option("-k", help="Number of supporting facts.")] = 5,
+    device: Device = "auto",
+    as_json: Json = False,
+) -> None:
+    """Explain a fact: its rank and score, and the nearest known facts that support it."""
+    from hale.answer_display import explanation_tables
+    from hale.explanation import why as explain
+    from hale.run import load_run
+
+    loaded = load_run(run, device=device)
+    found = explain(loaded, head, relation, tail, k=k)
+    if as_json:
+        print_json({"run": str(run), **found.as_dict()})
+        return
+    for table in explanation_tables(found):
+        out.print(table)
+
+
+def _check_ways(
+    names: list[str | None],
+    *,
+    queries: Path | None,
+    every: bool,
+    skip_bad: bool,
+    direction: str | None,
+) -> None:
+    """Refuse options that contradict each other, before anything is loaded."""
+    head, relation, tail = (name is not None for name in names)
+    if queries is not None and (head or relation or tail or every):
+        raise InputError("--queries stands alone, without --head, --relation, --tail and --all.")
+    if every and (head or tail or not relation):
+        raise InputError("--all goes with --relation alone, without --head and --tail.")
+    if relation and not (head or tail or every):
+        raise InputError("--relation goes with --head, --tail or --all.")
+    if skip_bad and queries is None:
+        raise InputError("--skip-bad goes with --queries FILE.")
+    if direction is not None and not every:
+        raise InputError("--direction goes with --all.")
+
+
+def _queries(
+    loaded: Run,
+    names: list[str | None],
+    queries: Path | None,
+    skip_bad: bool,
+    every: bool,
+    direction: str | None,
+) -> Ids:
+    """The queries that the options ask for, as ids."""
+    import numpy as np
+
+    from hale.queries import Query, queries_of_relation, query_ids, read_queries
+
+    if queries is not None:
+        file = read_queries(queries, loaded.graph, skip_bad=skip_bad)
+        for fault in file.faults:
+            err.print(f"warning: {queries}, {fault} (left out)", style="yellow")
+        return file.queries
+    if every:
+        assert names[1] is not None
+        return queries_of_relation(loaded.graph, names[1], direction or "tail")  # type: ignore[arg-type]
+    return np.array([query_ids(loaded.graph, Query(*names))], dtype=np.int64)
+
+
+def _told_file(run: Path, path: Path, counts: dict[str, int], as_json: bool) -> None:
+    """Say what was written where."""
+    if as_json:
+        print_json({"run": str(run), "out": str(path), **counts})
+        return
+    what = ", ".join(f"{count:,} {name}" for name, count in counts.items())
+    out.print(f"{path}: {what}")

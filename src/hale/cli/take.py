@@ -1,0 +1,48 @@
+"""hale export: take a run's vectors elsewhere."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from hale.cli.common import Json, RunPath, app, err, out, print_json, reporting
+
+
+@app.command()
+@reporting
+def export(
+    run: RunPath,
+    form: Annotated[
+        str,
+        typer.Option("--format", help="npy, parquet, csv, word2vec, tensorboard or index."),
+    ] = "npy",
+    target: Annotated[
+        Path | None, typer.Option("--out", help="Folder to write. [default: RUN-FORMAT]")
+    ] = None,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Replace an earlier export.")
+    ] = False,
+    threads: Annotated[int | None, typer.Option("--threads", help="CPU threads.", min=1)] = None,
+    as_json: Json = False,
+) -> None:
+    """Write entity and relation vectors with their names, or an index, to a folder."""
+    from hale.device import use_threads
+    from hale.errors import UnknownNameError
+    from hale.export import FORMATS, export_run
+    from hale.run import load_run
+
+    if form not in FORMATS:
+        raise UnknownNameError("format", form, FORMATS)
+    use_threads(threads)
+    loaded = load_run(run, device="cpu")
+    folder = target or run.with_name(f"{run.name}-{form}")
+    if form == "index":
+        err.print(f"building an index of {len(loaded.graph.entities):,} entities")
+    about = export_run(loaded, folder, form=form, overwrite=overwrite)
+    if as_json:
+        print_json({"run": str(run), "out": str(folder), **about})
+        return
+    for file in sorted(folder.iterdir()):
+        out.print(f"{file.stat().st_size:>14,}  {folder / file.name}")

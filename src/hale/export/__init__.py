@@ -1,0 +1,18 @@
+"""Export: a run's vectors where other programs can use them.
+
+tables        the vectors of a run with their names
+query         the vector of a question, to be compared with entity vectors
+folder        a folder that appears whole, with an about.json
+arrays        npy
+frames        parquet and csv
+word2vec      the text format of word2vec
+tensorboard   the embedding projector
+index         a nearest-neighbour index (extra 'index')
+formats       one door to all of them
+"""
+
+from hale.export.formats import FORMATS, export_run
+from hale.export.index import EntityIndex, open_index
+from hale.export.query import query_vectors
+
+__all__ = ["FORMATS", "EntityIndex", "export_run", "open_index", "query_vectors"]

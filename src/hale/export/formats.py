@@ -1,0 +1,67 @@
+"""One door to all formats."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import hale.version
+from hale.errors import EvaluationError, UnknownNameError
+from hale.export.arrays import write_npy
+from hale.export.folder import fresh_folder
+from hale.export.frames import write_csv, write_parquet
+from hale.export.index import lift, write_index
+from hale.export.tables import Tables, tables_of
+from hale.export.tensorboard import write_tensorboard
+from hale.export.word2vec import write_word2vec
+from hale.run import Run
+
+WRITERS: dict[str, Callable[[Tables, Path], None]] = {
+    "npy": write_npy,
+    "parquet": write_parquet,
+    "csv": write_csv,
+    "word2vec": write_word2vec,
+    "tensorboard": write_tensorboard,
+}
+FORMATS = (*WRITERS, "index")
+
+
+def export_run(
+    run: Run, path: str | Path, *, form: str = "npy", overwrite: bool = False
+) -> dict[str, Any]:
+    """Write a run's vectors to a folder -> what its about.json says.
+
+    ``form`` is one of FORMATS: npy, parquet, csv, word2vec, tensorboard, index.
+    The folder appears whole or not at all; one that is there already is replaced
+    only with ``overwrite``, and only if it is an export.
+    """
+    if form not in FORMATS:
+        raise UnknownNameError("format", form, FORMATS)
+    tables = tables_of(run)
+    if not _finite(tables):
+        raise EvaluationError("The run has vectors that are not finite; train it again.")
+    lifted = lift(run.model, tables.entities) if form == "index" else None
+    about: dict[str, Any] = {
+        "export": 1,
+        "hale": hale.version.VERSION,
+        "format": form,
+        "graph": run.graph.name,
+        "model": run.settings.model,
+        "similarity": run.model.similarity,
+        "step": run.summary.kept_step,
+        "tables": tables.shapes(),
+    }
+    with fresh_folder(path, about, overwrite=overwrite) as folder:
+        if lifted is None:
+            WRITERS[form](tables, folder)
+        else:
+            about["index"] = write_index(tables, lifted, folder)
+    return about
+
+
+def _finite(tables: Tables) -> bool:
+
+    return bool(np.isfinite(tables.entities).all())

@@ -1,0 +1,88 @@
+"""A table written as it comes: CSV, TSV or Parquet, whole under its name or not there."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import polars as pl
+
+from hale.errors import InputError, UnknownNameError
+
+SEPARATORS = {".csv": ",", ".tsv": "\t"}
+SUFFIXES = (*SEPARATORS, ".parquet")
+
+
+class TableFile:
+    """A file that tables with the same columns are added to, one or more.
+
+    Text is appended to a file beside the target. Parquet has its index at the
+    end, so parts go to a folder beside the target, which are read piece by piece
+    and written as one at the end.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.rows = 0
+        self._waiting = path.with_name(f".{path.name}.new")
+        self._parts = path.with_name(f".{path.name}.parts")
+        self._count = 0
+
+    def add(self, table: pl.DataFrame) -> None:
+        """Write the rows of one more table."""
+        if self.path.suffix in SEPARATORS:
+            with self._waiting.open("ab") as file:
+                first, separator = self._count == 0, SEPARATORS[self.path.suffix]
+                table.write_csv(file, separator=separator, include_header=first)
+        else:
+            table.write_parquet(self._parts / f"{self._count:08}.parquet")
+        self._count += 1
+        self.rows += len(table)
+
+    def begin(self) -> None:
+        """Make the places beside the target; what a kill left there goes."""
+        if self.path.is_dir():
+            raise InputError(f"{self.path} is a folder; name a file.")
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        self.discard()
+        if self.path.suffix in SEPARATORS:
+            self._waiting.touch()
+        else:
+            self._parts.mkdir()
+
+    def finish(self) -> None:
+        """Put what was added under the file's name, in place of what is there."""
+        if self.path.suffix not in SEPARATORS:
+            parts = sorted(self._parts.iterdir())
+            pl.scan_parquet(parts, glob=False).sink_parquet(self._waiting)
+        self._waiting.replace(self.path)
+        self.discard()
+
+    def discard(self) -> None:
+        """Remove what stands beside the target."""
+        self._waiting.unlink(missing_ok=True)
+        shutil.rmtree(self._parts, ignore_errors=True)
+
+
+def check_table_path(path: Path) -> None:
+    """Refuse a file name that tells no format."""
+    if path.suffix not in SUFFIXES:
+        raise UnknownNameError(f"format of {path}:", path.suffix or "none", SUFFIXES)
+
+
+@contextmanager
+def table_file(path: str | Path) -> Iterator[TableFile]:
+    """A TableFile for the time of the context; on an error nothing is left of it."""
+    file = TableFile(Path(path))
+    check_table_path(file.path)
+    try:
+        file.begin()
+        try:
+            yield file
+            file.finish()
+        finally:
+            file.discard()
+    except OSError as error:
+        raise InputError(f"{path} cannot be written: {error.strerror or error}.") from None

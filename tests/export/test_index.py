@@ -1,0 +1,101 @@
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from hale.errors import InputError, MissingExtraError
+from hale.export import export_run, open_index, query_vectors
+from hale.models import make_model
+from hale.predictor import predict
+from hale.run import Run
+from tests.runs import line_run
+
+
+@pytest.fixture
+def run() -> Run:
+    made = line_run(200)
+    torch.manual_seed(0)
+    made.model = make_model("rotl", made.graph.size, 8)
+    return made
+
+
+def test_gives_the_answers_of_predict(run: Run, tmp_path: Path) -> None:
+    """An index of 200 vectors misses nothing."""
+    export_run(run, tmp_path / "x", form="index")
+    index = open_index(tmp_path / "x")
+    heads = ["p3", "p77"]
+    entities, scores = index.search(query_vectors(run, head=heads, relation="twice"), 5)
+    assert entities.shape == scores.shape == (2, 5)
+    for row, head in enumerate(heads):
+        exact = predict(run, head=head, relation="twice", k=5)
+        assert [index.names[i] for i in entities[row]] == [a.entity for a in exact]
+        np.testing.assert_allclose(scores[row], [a.score for a in exact], atol=1e-5)
+    heads_of, _ = index.search(query_vectors(run, relation="next", tail="p9"), 1)
+    assert index.names[heads_of[0, 0]] == predict(run, relation="next", tail="p9", k=1)[0].entity
+
+
+def test_more_than_all_gives_all(run: Run, tmp_path: Path) -> None:
+    export_run(run, tmp_path / "x", form="index")
+    found, _ = open_index(tmp_path / "x", expansion=400).search(np.zeros((1, 8)), 10**6)
+    assert sorted(found[0].tolist()) == list(range(200))
+
+
+@pytest.mark.parametrize("similarity", ["l2", "dot"])
+@pytest.mark.parametrize("with_bias", [False, True])
+def test_a_lifted_index_scores_as_the_model_would(
+    run: Run, tmp_path: Path, similarity: str, with_bias: bool
+) -> None:
+    """Against -||q - e||^2 + b and <q, e> + b, written out."""
+    bias = torch.linspace(-1, 2, 200)[torch.randperm(200)] if with_bias else None
+    run.model = make_model("distmult", run.graph.size, 4, similarity=similarity, biases=with_bias)
+    if bias is not None:
+        with torch.no_grad():
+            run.model.tail_bias.weight[:, 0] = bias
+    export_run(run, tmp_path / "x", form="index")
+    query = query_vectors(run, head="p5", relation="next")
+    found, scores = open_index(tmp_path / "x", expansion=400).search(query, 7)
+    expected = []
+    for i, e in enumerate(run.model.entities().tolist()):
+        pairs = list(zip(query[0].tolist(), e, strict=True))
+        near = -sum((a - b) ** 2 for a, b in pairs)
+        alike = near if similarity == "l2" else sum(a * b for a, b in pairs)
+        expected.append((alike + (0 if bias is None else float(bias[i])), i))
+    expected.sort(reverse=True)
+    assert found[0].tolist() == [i for _, i in expected[:7]]
+    np.testing.assert_allclose(scores[0], [score for score, _ in expected[:7]], atol=1e-5)
+
+
+def test_hyperbolic_models_are_refused_with_the_reason(run: Run, tmp_path: Path) -> None:
+    run.model = make_model("roth", run.graph.size, 4)
+    with pytest.raises(InputError, match="depends on the relation.*npy or parquet"):
+        export_run(run, tmp_path / "x", form="index")
+    assert not any(tmp_path.iterdir())
+    export_run(run, tmp_path / "x", form="npy")
+
+
+def test_faults(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    export_run(run, tmp_path / "x", form="index")
+    export_run(run, tmp_path / "n", form="npy")
+    index = open_index(tmp_path / "x")
+    with pytest.raises(InputError, match=r"shape \(m, 8\), got \(1, 7\)"):
+        index.search(np.zeros((1, 7)))
+    with pytest.raises(InputError, match="at least 1"):
+        index.search(np.zeros((1, 8)), 0)
+    with pytest.raises(InputError, match="format 'npy', not 'index'"):
+        open_index(tmp_path / "n")
+    with pytest.raises(InputError, match="not an export"):
+        open_index(tmp_path)
+    (tmp_path / "x/entities.txt").write_text("p0\n")
+    with pytest.raises(InputError, match="damaged"):
+        open_index(tmp_path / "x")
+    (tmp_path / "x/entities.usearch").write_bytes(b"nothing")
+    with pytest.raises(InputError, match="cannot be read|damaged"):
+        open_index(tmp_path / "x")
+    monkeypatch.setitem(sys.modules, "usearch.index", None)
+    with pytest.raises(MissingExtraError, match=r"pip install 'hale\[index\]'"):
+        export_run(run, tmp_path / "y", form="index")
+    assert not (tmp_path / "y").exists()
