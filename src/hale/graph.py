@@ -69,7 +69,7 @@ class KnownAnswers:
         keys, answers = keys[order], triples[order, 2]
         fresh = np.ones(len(keys), dtype=bool)
         fresh[1:] = (keys[1:] != keys[:-1]) | (answers[1:] != answers[:-1])
-        keys, self._answers = keys[fresh], answers[fresh]
+        keys, self._answers = keys[fresh], answers[fresh].astype(np.int64)
         self._keys, starts = np.unique(keys, return_index=True)
         self._offsets = np.append(starts, len(keys)).astype(np.int64)
 
