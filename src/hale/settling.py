@@ -40,10 +40,13 @@ def settle(model: Model, graph: Graph, triples: Ids, *, first: int, least: float
     both, known = graph.both_directions(triples), graph.known()
     trained = model.entities()[first:].detach().clone()
 
-    def holds(factor: float) -> bool:
+    def move(factor: float) -> None:
         with torch.no_grad():
             model.entities()[first:] = trained
         withdraw(model, first, factor)
+
+    def holds(factor: float) -> bool:
+        move(factor)
         return Metrics.of(filtered_ranks(model, both, known)).mrr >= least
 
     model.eval()
@@ -53,7 +56,7 @@ def settle(model: Model, graph: Graph, triples: Ids, *, first: int, least: float
     for _ in range(HALVINGS):
         middle = (near + far) / 2
         near, far = (near, middle) if holds(middle) else (middle, far)
-    holds(far)
+    move(far)
     return far
 
 

@@ -69,7 +69,7 @@ class Care:
     anchor: float = 0.1
     focus: float = 0.4
     rate: float = 0.5
-    tolerance: float = 0.004
+    tolerance: float = 0.0065
 
     def __post_init__(self) -> None:
         faults = [

@@ -67,7 +67,7 @@ def update(
         float | None,
         option(
             "MRR that old validation facts may lose before new entities withdraw.",
-            0.004,
+            0.0065,
             "--tolerance",
         ),
     ] = None,
