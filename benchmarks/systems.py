@@ -32,7 +32,7 @@ ROTE = {"model": "rote", "dim": 32, "budget": "120s"}
 RUNS: dict[str, dict[str, tuple[str, dict[str, Any]]]] = {
     "strategies": {
         name: ("wn18rr", {**ROTE, "strategy": name})
-        for name in ("hale", "advneg", "samneg", "allneg", "nonneg")
+        for name in ("hale", "advneg", "samneg", "nonneg")
     },
     "hyperbolic": {
         name: ("wn18rr", {"model": name, "dim": 32, "budget": "600s", "validate_every": "20s"})
