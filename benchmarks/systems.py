@@ -2,6 +2,7 @@
 
     python benchmarks/systems.py                      everything (about 40 minutes), then render
     python benchmarks/systems.py strategies epoch     some of it, then render
+    python benchmarks/systems.py strategies/advneg    one run of it
     python benchmarks/systems.py --render             render what is there
 
 strategies   WN18RR, RotE, d = 32: the same 120 s for each strategy
@@ -53,6 +54,8 @@ RUNS: dict[str, dict[str, tuple[str, dict[str, Any]]]] = {
 def measure(graph: str, values: dict[str, Any]) -> dict[str, Any]:
     """Train once; quality on the test split, the curve, and how fast it went."""
     run = hale.train(hale.load(graph), **values)
+    if run.summary.stopped_by == "interrupt":
+        raise SystemExit("interrupted; what was finished is kept")
     report = hale.evaluate(run, "test")
     summary = run.summary
     return {
@@ -118,13 +121,18 @@ def render(found: dict[str, dict[str, Any]]) -> str:
 def main() -> None:
     """Measure what is asked for, keep it, render."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("parts", nargs="*", choices=[[], *RUNS])
+    parser.add_argument("parts", nargs="*", help=f"{', '.join(RUNS)}, or one run of them")
     parser.add_argument("--render", action="store_true", help="measure nothing")
     asked = parser.parse_args()
     warnings.simplefilter("ignore", HaleWarning)
     found: dict[str, dict[str, Any]] = json.loads(FILE.read_text()) if FILE.exists() else {}
-    for part in [] if asked.render else asked.parts or RUNS:
+    for wish in [] if asked.render else asked.parts or RUNS:
+        part, _, only = wish.partition("/")
+        if part not in RUNS or (only and only not in RUNS[part]):
+            parser.error(f"there is no {wish}")
         for name, (graph, values) in RUNS[part].items():
+            if only and name != only:
+                continue
             row = measure(graph, values)
             print(f"{part} {name}: MRR {row['mrr']:.4f}, {row['seconds_an_epoch']:.2f} s an epoch")
             found.setdefault(part, {})[name] = row
