@@ -11,7 +11,7 @@ from hale.models import Model
 from hale.randomness import Stream, draw_seed
 
 FURTHEST = 1.3
-HALVINGS = 4
+HALVINGS = 5
 SAMPLE = 4000  # validation triples that are ranked each time
 
 
