@@ -57,7 +57,7 @@ AROUND = 0.25
 
 @dataclass(frozen=True)
 class Care:
-    """How an update treats what is known; chosen by benchmarks/update.py on CoDEx-M.
+    """How an update treats what is known; chosen on CoDEx-M (benchmarks/update.py).
 
     ``anchor``: the weight of the penalty on known rows that move. ``focus``: how often a new
     fact is seen for each time that an old one is; below one, for new rows start in place, and
@@ -66,10 +66,10 @@ class Care:
     much MRR the old validation triples may lose, before new entities withdraw.
     """
 
-    anchor: float = 0.1
+    anchor: float = 0.01
     focus: float = 0.4
     rate: float = 0.5
-    tolerance: float = 0.0065
+    tolerance: float = 0.007
 
     def __post_init__(self) -> None:
         faults = [

@@ -54,7 +54,7 @@ def update(
         ),
     ] = "0",
     anchor: Annotated[
-        float | None, option("Weight of the penalty on known rows that move.", 0.1, "--anchor")
+        float | None, option("Weight of the penalty on known rows that move.", 0.01, "--anchor")
     ] = None,
     focus: Annotated[
         float | None,
@@ -67,7 +67,7 @@ def update(
         float | None,
         option(
             "MRR that old validation facts may lose before new entities withdraw.",
-            0.0065,
+            0.007,
             "--tolerance",
         ),
     ] = None,
