@@ -74,11 +74,10 @@ STEPS = (
 )
 
 FILES = {
-    "queries.tsv": "dog.n.01\thypernym\t?\n?\tmember_meronym\tpack.n.06\n",
-    "facts.tsv": "dog.n.01\thypernym\tcanine.n.02\ndog.n.01\thypernym\tmoon.n.01\n",
+    "queries.tsv": "dog.n.01\thypernym\t?\n?\tmember_meronym\tcanine.n.02\n",
+    "facts.tsv": "dog.n.01\thypernym\tcanine.n.02\ndog.n.01\thypernym\tpaw.n.01\n",
     "new.tsv": (
-        "robot_dog.n.01\thypernym\trobot.n.01\nrobot_dog.n.01\tderivationally_related_form\t"
-        "dog.n.01\n"
+        "robot_dog.n.01\thypernym\tdomestic_animal.n.01\nrobot_dog.n.01\tpart_meronym\tpaw.n.01\n"
     ),
 }
 
