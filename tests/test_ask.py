@@ -262,6 +262,8 @@ def test_ctrl_c_is_one_line_and_leaves_no_half_file(tmp_path: Path) -> None:
         text=True,
         cwd=tmp_path,
         env={**os.environ, "PYTHONWARNINGS": "error"},
+        # a shell's background jobs ignore Ctrl-C, and so would their children
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     ) as child:
         deadline = time.monotonic() + 60
         while not (tmp_path / ".each.csv.new").exists() and time.monotonic() < deadline:
