@@ -76,7 +76,7 @@ DERIVED_DEFAULTS = {
     "margin": "1 for distances, 0 for inner products",
     "leave_out_known": "under hale",
     "relation_scale": "with an activation",
-    "learning_rate": "0.01; 0.003 under allneg",
+    "learning_rate": "0.01; 0.003 under allneg, 0.0005 under nonneg",
     "dropout": "0; 0.2 to 0.3 for rescal, tucker and conve under allneg",
     "penalty": "0; 0.005 for complex under allneg",
     "batch_size": "4096; 1024 under samneg and advneg, 512 under allneg",
