@@ -186,6 +186,6 @@ def strategies_for(model: type[Model]) -> list[str]:
 
 
 def count_parameters(model: type[Model], size: GraphSize, dim: int) -> int:
-    """Trainable numbers of a model, biases as its authors have them; nothing is allocated."""
+    """Trainable numbers of a model as it comes; nothing is allocated."""
     with torch.device("meta"):
         return sum(parameter.numel() for parameter in model(size, dim).parameters())

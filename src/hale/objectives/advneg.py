@@ -7,8 +7,8 @@ from typing import Self
 from torch import Tensor
 from torch.nn.functional import softplus
 
-from hale.objectives.samneg import SamNeg, scoring_of
-from hale.objectives.scoring import Scoring
+from hale.objectives.samneg import SamNeg
+from hale.objectives.scoring import Scoring, scoring_of
 from hale.settings import Settings
 
 

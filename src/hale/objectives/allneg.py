@@ -14,8 +14,7 @@ from hale.models import Model, Similarity
 from hale.models.tables import with_rows
 from hale.objectives.base import Loss, Objective
 from hale.objectives.known import known_pairs
-from hale.objectives.samneg import scoring_of
-from hale.objectives.scoring import Scoring
+from hale.objectives.scoring import Scoring, scoring_of
 from hale.settings import Settings
 
 

@@ -10,10 +10,8 @@ from torch import Tensor
 
 from hale.graph import KnownAnswers
 from hale.models import Model, Similarity
-from hale.models.tables import with_rows
 from hale.objectives.base import Loss, Objective
-from hale.objectives.samneg import scoring_of
-from hale.objectives.scoring import Scoring
+from hale.objectives.scoring import Scoring, scoring_of
 from hale.settings import Settings
 
 
@@ -58,12 +56,12 @@ class NonNeg(Objective):
     ) -> Loss:
         """The loss of positive triples (B, 3)."""
         head, relation, tail = triples.unbind(dim=1)
-        entities, rows = with_rows(model.entities(), torch.cat((head, tail)))
-        heads, tails = rows.chunk(2)
+        heads, tails = model.entity(torch.cat((head, tail))).chunk(2)
         queries = model.query_of(heads, relation)
         compared = model.compare(queries, tails.unsqueeze(1), model.curvature(relation))
         scores = self.scoring.activate(model, compared, self.scoring.scale(model, relation))
         alignment = scores.square().mean()
+        entities = model.entities()
         from_centre = (entities - entities.mean(dim=0)).square().sum(dim=1)
         spread = (from_centre - 1).square().mean()
         return Loss(self.weight * alignment + spread, {"alignment": alignment, "spread": spread})

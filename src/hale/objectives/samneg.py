@@ -9,11 +9,10 @@ import torch
 from torch import Tensor
 from torch.nn.functional import softplus
 
-from hale.activations import make_activation
 from hale.graph import KnownAnswers
 from hale.models import Model, Similarity
 from hale.objectives.base import Loss, Objective
-from hale.objectives.scoring import Scoring
+from hale.objectives.scoring import Scoring, scoring_of
 from hale.settings import Settings
 
 
@@ -72,11 +71,3 @@ class SamNeg(Objective):
     def weigh(self, scores: Tensor) -> Tensor:
         """The negatives' part, from f + margin (B, K): all alike."""
         return softplus(scores).mean()
-
-
-def scoring_of(settings: Settings) -> Scoring:
-    """The score that the settings describe."""
-    return Scoring(
-        make_activation(settings.activation, beta=settings.beta, gamma=settings.gamma),
-        relation_scale=settings.relation_scale,
-    )

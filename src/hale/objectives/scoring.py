@@ -5,8 +5,9 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from hale.activations import Activation, Identity
+from hale.activations import Activation, Identity, make_activation
 from hale.models import Model
+from hale.settings import Settings
 
 
 class Scoring:
@@ -52,3 +53,11 @@ class Scoring:
         compared = model.compare(queries, vectors, model.curvature(relation))
         scores = self.activate(model, compared, self.scale(model, relation))
         return scores + model.bias(head, candidates)
+
+
+def scoring_of(settings: Settings) -> Scoring:
+    """The score that the settings describe."""
+    return Scoring(
+        make_activation(settings.activation, beta=settings.beta, gamma=settings.gamma),
+        relation_scale=settings.relation_scale,
+    )
