@@ -46,9 +46,8 @@ struct Problem {
     const float* scale;      // (m,)
     int32_t activation;
     float beta, gamma;
-    int64_t pairs;               // number of left-out pairs
-    const int64_t* pair_query;   // (pairs,)
-    const int64_t* pair_entity;  // (pairs,), ascending
+    const int64_t* left_out;  // entities left out, query by query, ascending for each
+    const int64_t* left_from;  // (m + 1,) where those of a query begin
     float share;                 // weight of each query in the value: 1 / number of all queries
     int32_t add;                 // add to by_entity instead of writing it
     int32_t threads;
@@ -400,7 +399,9 @@ class Worker {
           rows(kTile * shared.dp),
           spare(kTile * shared.mp + kSlack),
           mask(kTile * shared.mp),
-          sums(3 * shared.mp) {
+          sums(3 * shared.mp),
+          next(shared.ask.m) {
+        mask.fill(1.0f);
         nearest.fill(std::numeric_limits<float>::infinity());
     }
 
@@ -408,12 +409,12 @@ class Worker {
     template <class A>
     void gather(const A& h) {
         each_tile([&](int64_t start, int64_t count) {
-            bool masked = prepare(start, count);
+            const bool some = prepare(start, count);
             sums.fill(0.0f);
             float* g = count == kTile && ask.workspace ? ask.workspace + start * all.mp
                                                        : spare.begin();
             in_groups(all.mp / kLanes, all.query_vectors(), [&](int64_t first, int vectors) {
-                weigh_group<kMaxQueryVectors>(h, first, vectors, masked, g);
+                weigh_group<kMaxQueryVectors>(h, first, vectors, some, g);
             });
             if (ask.workspace) {
                 if (g == spare.begin()) {
@@ -424,7 +425,7 @@ class Worker {
                 });
             }
             for (int64_t i = 0; i < 3 * all.mp; ++i) mass[i] += sums[i];
-            if (masked) mask.fill(1.0f);
+            unmask();
         });
     }
 
@@ -444,7 +445,7 @@ class Worker {
                     store(&nearest[v], smaller(x, load(&nearest[v])));
                 }
             }
-            mask.fill(1.0f);
+            unmask();
         });
     }
 
@@ -468,9 +469,11 @@ class Worker {
    private:
     template <class Body>
     void each_tile(Body&& body) {
-        mask.fill(1.0f);
-        pair = std::lower_bound(ask.pair_entity, ask.pair_entity + ask.pairs, begin) -
-               ask.pair_entity;
+        for (int64_t i = 0; i < ask.m; ++i) {
+            next[i] = std::lower_bound(ask.left_out + ask.left_from[i],
+                                       ask.left_out + ask.left_from[i + 1], begin) -
+                      ask.left_out;
+        }
         for (int64_t start = begin; start < end; start += kTile) {
             body(start, std::min<int64_t>(kTile, end - start));
         }
@@ -505,13 +508,20 @@ class Worker {
             }
             norm[j] = sum(total);
         }
-        bool masked = count < kTile;
-        if (masked) std::fill(mask.begin() + count * all.mp, mask.end(), 0.0f);
-        for (; pair < ask.pairs && ask.pair_entity[pair] < start + count; ++pair) {
-            mask[(ask.pair_entity[pair] - start) * all.mp + ask.pair_query[pair]] = 0.0f;
-            masked = true;
+        for (int64_t at = count * all.mp; at < kTile * all.mp; ++at) masked.push_back(at);
+        for (int64_t i = 0; i < ask.m; ++i) {
+            for (; next[i] < ask.left_from[i + 1] && ask.left_out[next[i]] < start + count;
+                 ++next[i]) {
+                masked.push_back((ask.left_out[next[i]] - start) * all.mp + i);
+            }
         }
-        return masked;
+        for (int64_t at : masked) mask[at] = 0.0f;
+        return !masked.empty();
+    }
+
+    void unmask() {
+        for (int64_t at : masked) mask[at] = 1.0f;
+        masked.clear();
     }
 
     template <int V, class A>
@@ -658,7 +668,6 @@ class Worker {
     Floats nearest;  // (mp,)
 
    private:
-    int64_t pair = 0;  // the next left-out pair
     const float* tile = nullptr;
     int64_t stride = 0;
     float norm[kTile];         // |e_j|^2 while gathering, sum_i s_i g_ij while scattering
@@ -667,6 +676,8 @@ class Worker {
     Floats spare;  // (kTile, mp) g of a tile cut short by the end of the range
     Floats mask;   // (kTile, mp) 1, or 0 for what is left out
     Floats sums;   // (3, mp) of one tile
+    std::vector<int64_t> next;    // (m,) the next left-out entity of each query
+    std::vector<int64_t> masked;  // places of the mask that are 0
 };
 
 // ---- all threads ---------------------------------------------------------------------------

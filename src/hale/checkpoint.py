@@ -6,13 +6,12 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 
 import numpy as np
-import torch
 from torch import Tensor
 
 from hale.errors import RunError
 from hale.graph import SPLITS, Graph
 from hale.models import Model
-from hale.optimizers import optimizer_state, restore_optimizer
+from hale.optimizers import Optimizer
 from hale.run import Record
 from hale.settings import Settings, make_settings
 from hale.stopping import Clock
@@ -34,7 +33,7 @@ class State:
         return next((record for record in self.history if record.step == self.kept_step), None)
 
 
-def save(folder: RunFolder, state: State, model: Model, optimizer: torch.optim.Optimizer) -> None:
+def save(folder: RunFolder, state: State, model: Model, optimizer: Optimizer) -> None:
     """Write the checkpoint, then the model if the state at hand is the one to keep.
 
     In this order a kill between the two costs nothing: the checkpoint then holds
@@ -42,7 +41,7 @@ def save(folder: RunFolder, state: State, model: Model, optimizer: torch.optim.O
     """
     weights = model.state_dict()
     tensors = {f"model/{name}": value for name, value in weights.items()}
-    tensors |= {f"optimizer/{name}": v for name, v in optimizer_state(optimizer, model).items()}
+    tensors |= {f"optimizer/{name}": v for name, v in optimizer.state().items()}
     folder.write_tensors(CHECKPOINT, tensors, asdict(state))
     if state.kept_step == state.clock.step:
         folder.write_tensors(MODEL, weights, {"step": state.kept_step})
@@ -50,7 +49,7 @@ def save(folder: RunFolder, state: State, model: Model, optimizer: torch.optim.O
 
 
 def resume(
-    folder: RunFolder, model: Model, optimizer: torch.optim.Optimizer
+    folder: RunFolder, model: Model, optimizer: Optimizer
 ) -> tuple[State, dict[str, Tensor]]:
     """Put model and optimiser back as they were -> the state, and the weights that are kept.
 
@@ -78,7 +77,7 @@ def resume(
             kept_step=about["kept_step"],
         )
         model.load_state_dict(_section(tensors, "model/"))
-        restore_optimizer(optimizer, model, _section(tensors, "optimizer/"))
+        optimizer.restore(_section(tensors, "optimizer/"))
     if state.kept_step == state.clock.step:  # a kill may have come before the model was written
         kept = {name: value.clone() for name, value in model.state_dict().items()}
         folder.write_tensors(MODEL, kept, {"step": state.kept_step})

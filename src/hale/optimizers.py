@@ -1,47 +1,165 @@
-"""The optimisers of a run, and their state as named tensors."""
+"""The optimisers of a run: PyTorch's algorithms over named parameters, their state as tensors.
+
+They are called as functions, not as `torch.optim.Optimizer` objects: the first such object of a
+process brings PyTorch's compiler with it, about a second, and its step does half a
+millisecond of bookkeeping that a few dense tables do not need.
+"""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from typing import ClassVar
 
 import torch
 from torch import Tensor, nn
+from torch.optim.adagrad import adagrad
+from torch.optim.adam import adam
+
+from hale.errors import UnknownNameError
+
+STEP = "step"  # how many steps a parameter has seen
 
 
-def make_optimizer(name: str, model: nn.Module, learning_rate: float) -> torch.optim.Optimizer:
-    """PyTorch's Adam or Adagrad over all parameters of the model."""
-    parameters = list(model.parameters())
-    if name == "adam":
-        return torch.optim.Adam(parameters, lr=learning_rate, fused=True)
-    # PyTorch has a fused Adagrad for the CPU only.
-    fused = all(parameter.device.type == "cpu" for parameter in parameters)
-    return torch.optim.Adagrad(parameters, lr=learning_rate, fused=fused or None)
+class Optimizer(ABC):
+    """Moves the parameters of a model along their gradients, in place.
 
+    Beside each parameter it keeps the ``fields``, tensors of the same shape that start at zero,
+    and the number of its steps. A parameter without a gradient stays as it is.
+    """
 
-def optimizer_state(optimizer: torch.optim.Optimizer, model: nn.Module) -> dict[str, Tensor]:
-    """The state as tensors named 'parameter/field', for a safetensors file."""
-    return {
-        f"{name}/{field}": value
-        for name, parameter in model.named_parameters()
-        for field, value in optimizer.state.get(parameter, {}).items()
-    }
+    fields: ClassVar[tuple[str, ...]]
 
+    def __init__(self, model: nn.Module) -> None:
+        self.parameters = dict(model.named_parameters())
+        self.kept: dict[str, dict[str, Tensor]] = {}  # by parameter and field
 
-def restore_optimizer(
-    optimizer: torch.optim.Optimizer, model: nn.Module, state: Mapping[str, Tensor]
-) -> None:
-    """Put a state from ``optimizer_state`` back."""
-    for name, parameter in model.named_parameters():
-        fields = {
-            key.removeprefix(f"{name}/"): value
-            for key, value in state.items()
-            if key.startswith(f"{name}/")
+    @abstractmethod
+    def move(
+        self,
+        parameters: list[Tensor],
+        gradients: list[Tensor],
+        kept: list[dict[str, Tensor]],
+        rate: float,
+    ) -> None:
+        """One step of the algorithm for parameters that have gradients."""
+
+    @torch.no_grad()
+    def step(self, rate: float) -> None:
+        """One step at a learning rate."""
+        parameters, gradients, kept = [], [], []
+        for name, parameter in self.parameters.items():
+            if parameter.grad is None:
+                continue
+            parameters.append(parameter.detach())
+            gradients.append(parameter.grad)
+            kept.append(self.kept.get(name) or self._begin(name, parameter))
+        if parameters:
+            self.move(parameters, gradients, kept, rate)
+
+    def clear(self) -> None:
+        """Forget all gradients."""
+        for parameter in self.parameters.values():
+            parameter.grad = None
+
+    def state(self) -> dict[str, Tensor]:
+        """What is kept, as tensors named 'parameter/field'."""
+        return {
+            f"{name}/{field}": value
+            for name, fields in self.kept.items()
+            for field, value in fields.items()
         }
-        if fields:
-            optimizer.state[parameter] = {
-                # The step counter stays where the optimiser keeps it: a CPU scalar, unless fused.
-                field: value.to(parameter.device)
-                if value.dim() or optimizer.defaults["fused"]
-                else value
-                for field, value in fields.items()
-            }
+
+    def restore(self, state: Mapping[str, Tensor]) -> None:
+        """Go on from a ``state``; parameters that it does not name begin anew."""
+        self.kept = {}
+        for name, parameter in self.parameters.items():
+            if f"{name}/{STEP}" in state:
+                self.kept[name] = {
+                    field: state[f"{name}/{field}"].to(parameter.device)
+                    for field in (STEP, *self.fields)
+                }
+
+    def _begin(self, name: str, parameter: Tensor) -> dict[str, Tensor]:
+        zeros = {field: torch.zeros_like(parameter) for field in self.fields}
+        self.kept[name] = {STEP: torch.zeros((), device=parameter.device), **zeros}
+        return self.kept[name]
+
+
+class Adam(Optimizer):
+    """Adam (Kingma & Ba, 2015) with its usual constants; one fused pass over each table.
+
+        m <- 0.9 m + 0.1 g
+        v <- 0.999 v + 0.001 g^2
+        p <- p - rate (m / (1 - 0.9^t)) / (sqrt(v / (1 - 0.999^t)) + 1e-8)
+    """
+
+    fields = ("exp_avg", "exp_avg_sq")
+
+    def move(
+        self,
+        parameters: list[Tensor],
+        gradients: list[Tensor],
+        kept: list[dict[str, Tensor]],
+        rate: float,
+    ) -> None:
+        """By PyTorch's function."""
+        adam(
+            parameters,
+            gradients,
+            [fields["exp_avg"] for fields in kept],
+            [fields["exp_avg_sq"] for fields in kept],
+            [],
+            [fields[STEP] for fields in kept],
+            fused=True,
+            amsgrad=False,
+            beta1=0.9,
+            beta2=0.999,
+            lr=rate,
+            weight_decay=0.0,
+            eps=1e-8,
+            maximize=False,
+        )
+
+
+class Adagrad(Optimizer):
+    """Adagrad (Duchi et al., 2011).
+
+    s <- s + g^2
+    p <- p - rate g / (sqrt(s) + 1e-10)
+    """
+
+    fields = ("sum",)
+
+    def move(
+        self,
+        parameters: list[Tensor],
+        gradients: list[Tensor],
+        kept: list[dict[str, Tensor]],
+        rate: float,
+    ) -> None:
+        """By PyTorch's function, which is fused on the CPU only."""
+        fused = all(parameter.is_cpu for parameter in parameters)
+        adagrad(
+            parameters,
+            gradients,
+            [fields["sum"] for fields in kept],
+            [fields[STEP] for fields in kept],
+            fused=fused,
+            foreach=not fused,
+            lr=rate,
+            weight_decay=0.0,
+            lr_decay=0.0,
+            eps=1e-10,
+            maximize=False,
+        )
+
+
+OPTIMIZERS: dict[str, type[Optimizer]] = {"adam": Adam, "adagrad": Adagrad}
+
+
+def make_optimizer(name: str, model: nn.Module) -> Optimizer:
+    """An optimiser over all parameters of a model, by its name."""
+    if name not in OPTIMIZERS:
+        raise UnknownNameError("optimizer", name, OPTIMIZERS)
+    return OPTIMIZERS[name](model)

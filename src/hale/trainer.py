@@ -24,7 +24,7 @@ from hale.evaluator import Metrics, filtered_ranks
 from hale.graph import Graph, GraphSize, Ids, KnownAnswers
 from hale.interrupt import stop_on_signal
 from hale.objectives import Criterion, Loss
-from hale.optimizers import make_optimizer, restore_optimizer
+from hale.optimizers import make_optimizer
 from hale.randomness import Stream, draw_seed, generator
 from hale.run import Record, Run, Summary
 from hale.settings import Settings
@@ -135,9 +135,9 @@ class Trainer:
         if start is not None:
             model.load_state_dict(start)
         self.model = model.to(self.device)
-        self.optimizer = make_optimizer(settings.optimizer, self.model, settings.learning_rate)
+        self.optimizer = make_optimizer(settings.optimizer, self.model)
         if moments:
-            restore_optimizer(self.optimizer, self.model, moments)
+            self.optimizer.restore(moments)
         if batches is None:
             both = torch.tensor(graph.both_directions(graph.train), device=self.device)  # (2n, 3)
             batches = Shuffled(both, settings.batch_size, settings.seed)
@@ -219,10 +219,8 @@ class Trainer:
         """One batch: loss, gradients, update."""
         clock = self.state.clock
         self.model.train()
-        for group in self.optimizer.param_groups:
-            group["lr"] = self.settings.learning_rate * self.rule.rate(clock)
         draws = generator(self.settings.seed, Stream.SAMPLE, clock.step)
-        self.optimizer.zero_grad(set_to_none=True)
+        self.optimizer.clear()
         objective = self.objective.at(self.rule.progress(clock))
         with self._dropout_draws():
             batch = self.batches.at(clock.step)
@@ -231,7 +229,7 @@ class Trainer:
             parts = [name for name, part in loss.parts.items() if not torch.isfinite(part)]
             raise self._not_finite(f"loss ({' and '.join(parts) or 'total'})")
         loss.total.backward()  # type: ignore[no-untyped-call]
-        self.optimizer.step()
+        self.optimizer.step(self.settings.learning_rate * self.rule.rate(clock))
         clock.step += 1
         return loss
 

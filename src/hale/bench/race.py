@@ -13,6 +13,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -23,12 +24,14 @@ from hale.device import use_threads
 from hale.errors import HaleError, MissingExtraError
 from hale.evaluator import Metrics, filtered_ranks
 from hale.run import Record
-from hale.settings import make_settings
 from hale.stopping import Clock
+from hale.systems import complete
 from hale.trainer import Trainer
 
 MARKS = (15, 30, 60, 120)
-VALIDATIONS = 60  # in the time of a race: one every two seconds of two minutes
+# Validations in the time of a race: one every two seconds of two minutes. PyKEEN ranks slowly, so
+# once a rival of its kind is at the target, one every ten seconds.
+VALIDATIONS, LATER = 60, 12
 
 # What each rival trains: PyKEEN's settings were the best of a few tried by hand on WN18RR.
 PYKEEN: dict[str, dict[str, Any]] = {
@@ -57,7 +60,7 @@ def race_rows(
     """One row per rival: its curve, its time to the target, its quality at the marks."""
     rows = []
     for rival in rivals:
-        curve = _in_process(rival, source, seconds, dim, threads, sample)
+        curve = _in_process(rival, source, seconds, dim, threads, sample, metric, target)
         rows.append(
             {
                 "rival": rival,
@@ -83,9 +86,16 @@ def quality_at(curve: Curve, metric: str, seconds: float) -> float | None:
 
 
 def _in_process(
-    rival: str, source: str, seconds: float, dim: int, threads: int | None, sample: int
+    rival: str,
+    source: str,
+    seconds: float,
+    dim: int,
+    threads: int | None,
+    sample: int,
+    metric: str,
+    target: float,
 ) -> Curve:
-    arguments = (rival, source, seconds, dim, threads, sample)
+    arguments = (rival, source, seconds, dim, threads, sample, metric, target)
     code = f"from hale.bench.race import run; run(*{arguments!r})"
     done = subprocess.run(  # noqa: S603
         [sys.executable, "-W", "ignore", "-c", code], capture_output=True, text=True, check=False
@@ -98,13 +108,21 @@ def _in_process(
 
 
 def run(
-    rival: str, source: str, seconds: float, dim: int, threads: int | None, sample: int
+    rival: str,
+    source: str,
+    seconds: float,
+    dim: int,
+    threads: int | None,
+    sample: int,
+    metric: str,
+    target: float,
 ) -> None:
     """Train one rival and print its curve; what the processes of a race do."""
     use_threads(threads)
     graph = load(source)
     # A trainer of hale's gives all rivals the same validation sample.
-    settings = make_settings(
+    settings = complete(
+        graph,
         budget=seconds,
         dim=dim,
         validation_sample=sample,
@@ -117,7 +135,8 @@ def run(
         trainer.fit()
         curve = watch.curve
     else:
-        curve = _train_pykeen(trainer, PYKEEN[rival], seconds, dim)
+        pace = _Pace(seconds, metric, target)
+        curve = _train_pykeen(trainer, PYKEEN[rival], pace, dim)
     print("CURVE " + json.dumps(curve))
 
 
@@ -133,7 +152,21 @@ class _Watch:
         self.curve.append({"seconds": record.seconds, **dict(record.metrics)})
 
 
-def _train_pykeen(trainer: Trainer, setup: dict[str, Any], seconds: float, dim: int) -> Curve:
+@dataclass(frozen=True)
+class _Pace:
+    """How long a rival trains, and when it is ranked."""
+
+    seconds: float
+    metric: str
+    target: float
+
+    def interval(self, curve: Curve) -> float:
+        """Seconds to the next validation."""
+        there = reached(curve, self.metric, self.target) is not None
+        return self.seconds / (LATER if there else VALIDATIONS)
+
+
+def _train_pykeen(trainer: Trainer, setup: dict[str, Any], pace: _Pace, dim: int) -> Curve:
     try:
         from pykeen import losses, models, training
         from pykeen.triples import CoreTriplesFactory
@@ -163,7 +196,7 @@ def _train_pykeen(trainer: Trainer, setup: dict[str, Any], seconds: float, dim: 
         )
     else:
         loop = training.LCWATrainingLoop(model=model, triples_factory=factory, optimizer=optimizer)
-    follower = _follower(trainer, model, seconds)
+    follower = _follower(trainer, model, pace)
     with contextlib.suppress(_TimeIsUpError):
         loop.train(
             triples_factory=factory,
@@ -180,7 +213,7 @@ class _TimeIsUpError(Exception):
     """Ends a training loop that knows only epochs."""
 
 
-def _follower(trainer: Trainer, model: Any, seconds: float) -> Any:
+def _follower(trainer: Trainer, model: Any, pace: _Pace) -> Any:
     """A callback that keeps the clock and validates; its own time is not on the clock."""
     from pykeen.training.callbacks import TrainingCallback
 
@@ -216,18 +249,18 @@ def _follower(trainer: Trainer, model: Any, seconds: float) -> Any:
             self.curve: Curve = []
             self.began = time.perf_counter()
             self.seconds = 0.0
-            self.next = seconds / VALIDATIONS
+            self.next = pace.interval([])
 
         def post_batch(self, *_args: object, **_kwargs: object) -> None:
             # After every batch: an epoch of 1-vs-all can take longer than the whole race.
             self.seconds += time.perf_counter() - self.began
-            if self.seconds >= self.next or self.seconds >= seconds:
+            if self.seconds >= self.next or self.seconds >= pace.seconds:
                 model.eval()
                 ranks = filtered_ranks(Foreign(), trainer.sample, trainer.known)  # type: ignore[arg-type]
                 self.curve.append({"seconds": self.seconds, **Metrics.of(ranks).as_dict()})
-                self.next = self.seconds + seconds / VALIDATIONS
+                self.next = self.seconds + pace.interval(self.curve)
                 model.train()
-            if self.seconds >= seconds:
+            if self.seconds >= pace.seconds:
                 raise _TimeIsUpError
             self.began = time.perf_counter()
 

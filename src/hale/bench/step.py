@@ -59,13 +59,13 @@ def _step_in_parts(trainer: Trainer, parts: dict[str, list[float]]) -> None:
     draws = generator(trainer.settings.seed, Stream.SAMPLE, clock.step)
     batch = trainer.batches.at(clock.step)
     mark("batch")
-    trainer.optimizer.zero_grad(set_to_none=True)
+    trainer.optimizer.clear()
     loss = trainer.objective(trainer.model, batch, draws, trainer.known_train)
     loss.total.item()
     mark("forward, with the kernel")
     loss.total.backward()  # type: ignore[no-untyped-call]
     mark("backward")
-    trainer.optimizer.step()
+    trainer.optimizer.step(trainer.settings.learning_rate)
     clock.step += 1
     mark("optimiser")
 

@@ -41,9 +41,8 @@ class _Problem(ctypes.Structure):
         ("activation", ctypes.c_int32),
         ("beta", ctypes.c_float),
         ("gamma", ctypes.c_float),
-        ("pairs", ctypes.c_int64),
-        ("pair_query", ctypes.c_void_p),
-        ("pair_entity", ctypes.c_void_p),
+        ("left_out", ctypes.c_void_p),
+        ("left_from", ctypes.c_void_p),
         ("share", ctypes.c_float),
         ("add", ctypes.c_int32),
         ("threads", ctypes.c_int32),
@@ -165,15 +164,10 @@ def sweep(
     found = Gradients(
         torch.empty_like(queries), torch.empty_like(entities), torch.empty_like(scale)
     )
-    pair_query, pair_entity = _sorted_pairs(without)
+    left_out, left_from = _by_query(without, m, n)
     block = m if not gradients else max(16, min(m, BLOCK_ELEMENTS // n // 16 * 16))
     for start in range(0, m, block):
         count = min(block, m - start)
-        if block < m:
-            mine = (pair_query >= start) & (pair_query < start + count)
-            rows, columns = pair_query[mine] - start, pair_entity[mine]
-        else:
-            rows, columns = pair_query, pair_entity
         problem = _Problem(
             m=count,
             n=n,
@@ -184,9 +178,8 @@ def sweep(
             activation=KINDS.index(type(activation)),
             beta=getattr(activation, "beta", 0.0),
             gamma=getattr(activation, "gamma", 0.0),
-            pairs=len(rows),
-            pair_query=rows.data_ptr(),
-            pair_entity=columns.data_ptr(),
+            left_out=left_out.data_ptr(),
+            left_from=left_from[start:].data_ptr(),
             share=1 / m,
             add=start > 0,
             threads=torch.get_num_threads(),
@@ -202,10 +195,17 @@ def sweep(
     return Swept(logs.mean().to(queries.dtype), found if gradients else None)
 
 
-def _sorted_pairs(without: Pairs | None) -> Pairs:
-    """Left-out pairs by entity, as the kernel meets them."""
+def _by_query(without: Pairs | None, m: int, n: int) -> Pairs:
+    """Left-out pairs as the kernel takes them: entities by query, and where each begins (m + 1,).
+
+    ``KnownAnswers`` hands them over in this order; others are sorted.
+    """
     if without is None:
-        empty = torch.empty(0, dtype=torch.long)
-        return empty, empty
-    columns, order = torch.sort(without[1])
-    return without[0][order].contiguous(), columns.contiguous()
+        return torch.empty(0, dtype=torch.long), torch.zeros(m + 1, dtype=torch.long)
+    rows, columns = without
+    keys = rows * n + columns
+    if not bool((keys[1:] > keys[:-1]).all()):
+        order = keys.argsort()
+        rows, columns = rows[order], columns[order]
+    begins = torch.searchsorted(rows.contiguous(), torch.arange(m + 1))
+    return columns.contiguous(), begins

@@ -97,9 +97,14 @@ def _check_pairs(without: Pairs, m: int, num_entities: int) -> None:
         )
     if not len(rows):
         return
-    if int(rows.min()) < 0 or int(rows.max()) >= m:
+    if not _all_within(rows, m):
         raise InputError(f"without names a query outside 0..{m - 1}.")
-    if int(columns.min()) < 0 or int(columns.max()) >= num_entities:
+    if not _all_within(columns, num_entities):
         raise InputError(f"without names an entity outside 0..{num_entities - 1}.")
-    if int(torch.bincount(rows).max()) >= num_entities:
+    if len(rows) >= num_entities and int(torch.bincount(rows).max()) >= num_entities:
         raise InputError("without leaves a query no entity at all.")
+
+
+def _all_within(ids: Tensor, count: int) -> bool:
+    least, most = torch.aminmax(ids)
+    return 0 <= int(least) and int(most) < count

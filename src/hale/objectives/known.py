@@ -25,8 +25,9 @@ def known_pairs(
     if keep_tail:
         others = answers != ids[rows, 2]
         rows, answers = rows[others], answers[others]
-    partial = np.bincount(rows, minlength=len(ids)) < num_entities
-    rows, answers = rows[partial[rows]], answers[partial[rows]]
+    if len(rows) >= num_entities:
+        partial = np.bincount(rows, minlength=len(ids)) < num_entities
+        rows, answers = rows[partial[rows]], answers[partial[rows]]
     return (
         torch.from_numpy(rows).to(triples.device),
         torch.from_numpy(answers).to(triples.device),
