@@ -1,4 +1,6 @@
-// The uniformity term of the HaLE loss, value and gradients, with a plain C interface.
+// The two terms of the HaLE loss, values and gradients, with a plain C interface.
+//
+// Uniformity, which takes nearly all the time, first; alignment, a few lines, at the end.
 //
 // x_ij = c_i |q_i - e_j|^2,  w_ij = exp(-h(x_ij)),  Z_i = sum_j w_ij,  g_ij = w_ij h'(x_ij).
 // The value is the mean of log Z_i; hale/engine/tiles.py derives the gradients and is the
@@ -770,6 +772,100 @@ void sweep(const Problem& ask) {
     }
 }
 
+// ---- alignment: a_i = h(c_i |q_i - e_t(i)|^2) of positives, and the gradients of a sum of them --
+
+struct Alignment {
+    int64_t b, d;           // positives, dimensions
+    const float* queries;   // (b, d)
+    const float* entities;  // (n, d)
+    const float* scale;     // (b,)
+    const int64_t* tails;   // (b,) rows of entities
+    int32_t activation;
+    float beta, gamma;
+    int32_t square;    // whether the sum is of a_i^2
+    float share;       // weight of each positive in the sum
+    int32_t threads;
+    float* activated;  // (b,)   a_i
+    float* by_query;   // (b, d)
+    float* by_entity;  // (n, d) added to
+    float* by_scale;   // (b,)
+};
+
+struct Value {
+    double value, slope;
+};
+
+// One number at a time, as hale/activations.py has it.
+Value activate(int32_t activation, double beta, double gamma, double x) {
+    switch (activation) {
+        case kHanon: {
+            const double place = beta * (x - 0.5) - std::log(gamma);
+            const double share = 1 / (1 + std::exp(-place)), rest = 1 / (1 + std::exp(place));
+            return {gamma * share, beta * gamma * share * rest};
+        }
+        case kHalin: {
+            const double uncut = x < 1 ? 2 * x : beta * (x - 1) + 2;
+            return {std::min(uncut, gamma), uncut >= gamma ? 0.0 : x < 1 ? 2.0 : beta};
+        }
+        case kXExp: {
+            const double grown = std::exp(std::min<double>(x, XExp::limit));
+            return {x * grown, x < XExp::limit ? grown * (1 + x) : grown};
+        }
+        case kDouble:
+            return {2 * x, 2.0};
+        case kArctanh: {
+            const double inside = std::min<double>(x, Arctanh::limit);
+            return {2 * std::atanh(inside),
+                    x < Arctanh::limit ? 2 / (1 - inside * inside) : 0.0};
+        }
+        default:
+            return {x, 1.0};
+    }
+}
+
+void align(const Alignment& ask) {
+    const int64_t d = ask.d;
+    // Rows lie anywhere in memory: call up the one that comes a little later.
+    const auto call_up = [&](const float* table, int64_t i) {
+        if (i + 16 >= ask.b) return;
+        const float* row = table + ask.tails[i + 16] * d;
+        for (int64_t k = 0; k < d; k += 16) __builtin_prefetch(row + k);
+    };
+#pragma omp parallel num_threads(std::max(1, ask.threads))
+    {
+#pragma omp for schedule(static)
+        for (int64_t i = 0; i < ask.b; ++i) {
+            const float *q = ask.queries + i * d, *e = ask.entities + ask.tails[i] * d;
+            call_up(ask.entities, i);
+            float* by_query = ask.by_query + i * d;
+            float distance = 0;
+#pragma omp simd reduction(+ : distance)
+            for (int64_t k = 0; k < d; ++k) {
+                by_query[k] = q[k] - e[k];
+                distance += by_query[k] * by_query[k];
+            }
+            const Value a =
+                activate(ask.activation, ask.beta, ask.gamma, double(ask.scale[i]) * distance);
+            const double slope = ask.share * a.slope * (ask.square ? 2 * a.value : 1.0);
+            const float pull = static_cast<float>(2 * slope * ask.scale[i]);
+            ask.activated[i] = static_cast<float>(a.value);
+            ask.by_scale[i] = static_cast<float>(slope * distance);
+#pragma omp simd
+            for (int64_t k = 0; k < d; ++k) by_query[k] *= pull;
+        }
+        // Tails repeat, so each thread adds to rows of its own: the same bits at every run.
+        const int count = omp_get_num_threads(), mine = omp_get_thread_num();
+        for (int64_t i = 0; i < ask.b; ++i) {
+            if (ask.tails[i] % count != mine) continue;
+            float* to = ask.by_entity + ask.tails[i] * d;
+            call_up(ask.by_entity, i);
+            const float* from = ask.by_query + i * d;
+#pragma omp simd
+            for (int64_t k = 0; k < d; ++k) to[k] -= from[k];
+        }
+    }
+}
+
 // Floats of workspace for a sweep with gradients: g of every pair, rows in whole vectors.
 int64_t workspace_size(int64_t m, int64_t n) { return n * padded(m) + Worker::kSlack; }
 
@@ -781,7 +877,11 @@ HALE_EXPORT int64_t hale_problem_size() { return sizeof(Problem); }
 
 HALE_EXPORT int64_t hale_workspace_size(int64_t m, int64_t n) { return workspace_size(m, n); }
 
+HALE_EXPORT int64_t hale_alignment_size() { return sizeof(Alignment); }
+
 HALE_EXPORT void hale_uniformity(const Problem* problem) { sweep(*problem); }
+
+HALE_EXPORT void hale_alignment(const Alignment* alignment) { align(*alignment); }
 
 // The build that suits this processor best; asked of the baseline build, which runs anywhere.
 HALE_EXPORT const char* hale_best_build() {

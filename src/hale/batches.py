@@ -41,7 +41,8 @@ class Shuffled:
             order = torch.randperm(len(self.triples), generator=draws)
             self._order = (epoch, order.to(self.triples.device))
         start = place * self.batch_size
-        return self.triples[self._order[1][start : start + self.batch_size]]
+        chosen = self._order[1][start : start + self.batch_size]
+        return self.triples.index_select(0, chosen)
 
 
 class Mixed:

@@ -89,9 +89,9 @@ class Optimizer(ABC):
 class Adam(Optimizer):
     """Adam (Kingma & Ba, 2015) with its usual constants; one fused pass over each table.
 
-        m <- 0.9 m + 0.1 g
-        v <- 0.999 v + 0.001 g^2
-        p <- p - rate (m / (1 - 0.9^t)) / (sqrt(v / (1 - 0.999^t)) + 1e-8)
+    m <- 0.9 m + 0.1 g
+    v <- 0.999 v + 0.001 g^2
+    p <- p - rate (m / (1 - 0.9^t)) / (sqrt(v / (1 - 0.999^t)) + 1e-8)
     """
 
     fields = ("exp_avg", "exp_avg_sq")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 
 import pytest
 import torch
@@ -26,18 +25,7 @@ ACTIVATIONS = [
 ]
 Pairs = tuple[Tensor, Tensor]
 
-# Every implementation that this machine can run.
-ENGINES = ["tiles", *(f"native-{build}" for build in native.builds())]
-
-
-@pytest.fixture(autouse=True, params=ENGINES)
-def engine(request: pytest.FixtureRequest) -> Iterator[str]:
-    """Run every test of this file on every engine."""
-    name, _, build = request.param.partition("-")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("HALE_ENGINE", name)
-        patch.setenv("HALE_BUILD", build)
-        yield request.param
+pytestmark = pytest.mark.usefixtures("engine")
 
 
 def reference(

@@ -9,6 +9,7 @@ import pytest
 import torch
 
 from hale.activations import Activation, Hanon, Identity
+from hale.engine import Contrast
 from hale.errors import InputError, UnknownNameError
 from hale.graph import Graph, KnownAnswers, Vocabulary
 from hale.models import Model, make_model
@@ -132,11 +133,12 @@ def test_fewer_positives_than_queries(graph: Graph) -> None:
 def test_alpha_is_a_share_of_the_batch(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
     counts = []
 
-    def spy(queries: torch.Tensor, *rest: object) -> torch.Tensor:
-        counts.append(len(queries))
-        return queries.sum()
+    def spy(*args: torch.Tensor, **rest: object) -> Contrast:
+        del rest
+        counts.append(len(args[4]))  # the places that were drawn
+        return Contrast(*(torch.zeros(()),) * 3)
 
-    monkeypatch.setattr("hale.objectives.hale.uniformity", spy)
+    monkeypatch.setattr("hale.objectives.hale.contrast", spy)
     for size in (40, 20, 3):
         objective = HaLE(Hanon(), num_queries=None, alpha=0.1)
         loss_of(objective, build(graph), graph, torch.tensor(graph.train[:size]))

@@ -1,4 +1,4 @@
-"""The native kernel: the same sweep as the tiles, in C++ (CPU, float32)."""
+"""The native kernel: the same sweep as the tiles, and alignment, in C++ (CPU, float32)."""
 
 from __future__ import annotations
 
@@ -54,6 +54,29 @@ class _Problem(ctypes.Structure):
     )
 
 
+class _Alignment(ctypes.Structure):
+    """The C++ struct of the same name, field by field."""
+
+    _fields_ = (
+        ("b", ctypes.c_int64),
+        ("d", ctypes.c_int64),
+        ("queries", ctypes.c_void_p),
+        ("entities", ctypes.c_void_p),
+        ("scale", ctypes.c_void_p),
+        ("tails", ctypes.c_void_p),
+        ("activation", ctypes.c_int32),
+        ("beta", ctypes.c_float),
+        ("gamma", ctypes.c_float),
+        ("square", ctypes.c_int32),
+        ("share", ctypes.c_float),
+        ("threads", ctypes.c_int32),
+        ("activated", ctypes.c_void_p),
+        ("by_query", ctypes.c_void_p),
+        ("by_entity", ctypes.c_void_p),
+        ("by_scale", ctypes.c_void_p),
+    )
+
+
 class NativeMissingError(Exception):
     """The kernel was not built or cannot be loaded here; the message says why."""
 
@@ -98,7 +121,11 @@ def library(build: str) -> ctypes.CDLL:
     chosen.hale_problem_size.restype = ctypes.c_int64
     chosen.hale_uniformity.restype = None
     chosen.hale_uniformity.argtypes = (ctypes.POINTER(_Problem),)
-    if chosen.hale_problem_size() != ctypes.sizeof(_Problem):
+    chosen.hale_alignment_size.restype = ctypes.c_int64
+    chosen.hale_alignment.restype = None
+    chosen.hale_alignment.argtypes = (ctypes.POINTER(_Alignment),)
+    sizes = (chosen.hale_problem_size(), chosen.hale_alignment_size())
+    if sizes != (ctypes.sizeof(_Problem), ctypes.sizeof(_Alignment)):
         raise NativeMissingError("the kernel was built from other sources; install hale again")
     return chosen
 
@@ -193,6 +220,52 @@ def sweep(
             problem.by_scale = found.scale[start:].data_ptr()
         kernel.hale_uniformity(ctypes.byref(problem))
     return Swept(logs.mean().to(queries.dtype), found if gradients else None)
+
+
+@torch.no_grad()
+def align(
+    queries: Tensor,
+    entities: Tensor,
+    scale: Tensor,
+    tails: Tensor,
+    activation: Activation,
+    *,
+    square: bool,
+    weight: float,
+    by_entity: Tensor,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Activated distances (B,) of positives, and what their weighted mean pulls.
+
+    a_i = h(c_i ||q_i - e_t(i)||^2), of which the mean, of squares on request, is taken. Its
+    gradients by query (B, d) and by scale (B,) are returned, the one by entity is added to
+    ``by_entity`` (N, d).
+    """
+    kernel = library(chosen_build())
+    queries, entities, scale, tails = (
+        x.detach().contiguous() for x in (queries, entities, scale, tails)
+    )
+    activated, by_scale = torch.empty_like(scale), torch.empty_like(scale)
+    by_query = torch.empty_like(queries)
+    problem = _Alignment(
+        b=len(queries),
+        d=queries.shape[1],
+        queries=queries.data_ptr(),
+        entities=entities.data_ptr(),
+        scale=scale.data_ptr(),
+        tails=tails.data_ptr(),
+        activation=KINDS.index(type(activation)),
+        beta=getattr(activation, "beta", 0.0),
+        gamma=getattr(activation, "gamma", 0.0),
+        square=square,
+        share=weight / len(queries),
+        threads=torch.get_num_threads(),
+        activated=activated.data_ptr(),
+        by_query=by_query.data_ptr(),
+        by_entity=by_entity.data_ptr(),
+        by_scale=by_scale.data_ptr(),
+    )
+    kernel.hale_alignment(ctypes.byref(problem))
+    return activated, by_query, by_scale
 
 
 def _by_query(without: Pairs | None, m: int, n: int) -> Pairs:

@@ -32,15 +32,9 @@ def uniformity(
     The gradients are found in the same sweep as the value, so nothing of size
     m * N is kept for the backward pass.
     """
-    m, d = _shape(queries, "queries", 2)
-    num_entities, entity_dim = _shape(entities, "entities", 2)
-    if entity_dim != d or _shape(scale, "scale", 1) != (m,) or not m or not num_entities:
-        raise InputError(
-            "uniformity takes queries (m, d), entities (N, d) and scale (m,) with m, N >= 1, got "
-            f"{tuple(queries.shape)}, {tuple(entities.shape)} and {tuple(scale.shape)}."
-        )
+    check_inputs(queries, entities, scale)
     if without is not None:
-        _check_pairs(without, m, num_entities)
+        check_pairs(without, len(queries), len(entities))
     value: Tensor = _Uniformity.apply(  # type: ignore[no-untyped-call]
         queries, entities, scale, activation, without
     )
@@ -71,15 +65,31 @@ class _Uniformity(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
-        # In a training step the factor is one: no pass over N * d numbers to multiply by it.
-        one = grad.is_cpu and grad.item() == 1.0
-        # Handed on, not kept: autograd then adds other gradients to them in place.
-        gradients, ctx.gradients = ctx.gradients, None
-        if gradients is None:
-            raise InputError("uniformity hands its gradients over once; call it again instead.")
-        found = (part if one else part * grad for part in gradients)
-        needed = zip(found, ctx.needs_input_grad, strict=False)
-        return (*(gradient if need else None for gradient, need in needed), None, None)
+        return (*handed_over(ctx, grad), None, None)
+
+
+def handed_over(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
+    """The gradients that a forward pass found, times the one that arrives."""
+    # In a training step the factor is one: no pass over N * d numbers to multiply by it.
+    one = grad.is_cpu and grad.item() == 1.0
+    # Handed on, not kept: autograd then adds other gradients to them in place.
+    gradients, ctx.gradients = ctx.gradients, None
+    if gradients is None:
+        raise InputError("The engine hands its gradients over once; call it again instead.")
+    found = (part if one else part * grad for part in gradients)
+    needed = zip(found, ctx.needs_input_grad, strict=False)
+    return tuple(gradient if need else None for gradient, need in needed)
+
+
+def check_inputs(queries: Tensor, entities: Tensor, scale: Tensor) -> None:
+    """Refuse shapes that do not belong together."""
+    m, d = _shape(queries, "queries", 2)
+    num_entities, entity_dim = _shape(entities, "entities", 2)
+    if entity_dim != d or _shape(scale, "scale", 1) != (m,) or not m or not num_entities:
+        raise InputError(
+            "The engine takes queries (m, d), entities (N, d) and scale (m,) with m, N >= 1, got "
+            f"{tuple(queries.shape)}, {tuple(entities.shape)} and {tuple(scale.shape)}."
+        )
 
 
 def _shape(tensor: Tensor, name: str, dims: int) -> tuple[int, ...]:
@@ -88,7 +98,8 @@ def _shape(tensor: Tensor, name: str, dims: int) -> tuple[int, ...]:
     return tuple(tensor.shape)
 
 
-def _check_pairs(without: Pairs, m: int, num_entities: int) -> None:
+def check_pairs(without: Pairs, m: int, num_entities: int) -> None:
+    """Refuse left-out pairs that no sum can do without."""
     rows, columns = without
     if rows.shape != columns.shape or rows.dim() != 1:
         raise InputError(
@@ -97,14 +108,17 @@ def _check_pairs(without: Pairs, m: int, num_entities: int) -> None:
         )
     if not len(rows):
         return
-    if not _all_within(rows, m):
+    if not all_within(rows, m):
         raise InputError(f"without names a query outside 0..{m - 1}.")
-    if not _all_within(columns, num_entities):
+    if not all_within(columns, num_entities):
         raise InputError(f"without names an entity outside 0..{num_entities - 1}.")
     if len(rows) >= num_entities and int(torch.bincount(rows).max()) >= num_entities:
         raise InputError("without leaves a query no entity at all.")
 
 
-def _all_within(ids: Tensor, count: int) -> bool:
+def all_within(ids: Tensor, count: int) -> bool:
+    """Whether all ids are from 0 to count - 1."""
+    if not len(ids):
+        return True
     least, most = torch.aminmax(ids)
-    return 0 <= int(least) and int(most) < count
+    return int(least) >= 0 and int(most) < count

@@ -10,9 +10,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from hale import geometry
 from hale.activations import Activation, Halin, Hanon, make_activation
-from hale.engine import uniformity
+from hale.engine import contrast
 from hale.errors import InputError
 from hale.graph import KnownAnswers
 from hale.models import Model, Similarity
@@ -106,26 +105,23 @@ class HaLE(Objective):
     ) -> Loss:
         """The loss of positive triples (B, 3); min(m, B) of their queries are sampled."""
         head, relation, tail = triples.unbind(dim=1)
-        entities, rows = with_rows(model.entities(), torch.cat((head, tail)))
-        heads, tails = rows.chunk(2)
+        entities, heads = with_rows(model.entities(), head)
         queries = model.query_of(heads, relation)  # (B, d)
         scale = self._scale(model, relation, queries)  # (B,)
-
-        distance = geometry.squared_distance(queries, tails)
-        activated = self.activation(scale * distance)
-        alignment = (activated.square() if self.square else activated).mean()
-
         count = self.num_queries or max(1, round((self.alpha or 0) * len(triples)))
         drawn = self._draw(triples, count, generator, known).to(triples.device)
-        spread = uniformity(
-            queries.index_select(0, drawn),
+        found = contrast(
+            queries,
             entities,
-            scale.index_select(0, drawn),
+            scale,
+            tail,
+            drawn,
             self.activation,
-            self._left_out(model, triples[drawn], known),
+            weight=self.weight,
+            square=self.square,
+            without=self._left_out(model, triples.index_select(0, drawn), known),
         )
-        total = self.weight * alignment + spread
-        return Loss(total, {"alignment": alignment, "uniformity": spread})
+        return Loss(found.total, {"alignment": found.alignment, "uniformity": found.uniformity})
 
     def _draw(
         self, triples: Tensor, count: int, generator: torch.Generator, known: KnownAnswers | None

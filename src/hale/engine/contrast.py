@@ -1,0 +1,124 @@
+"""contrast(): both terms of the HaLE loss, from query vectors and entities."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+
+from hale import geometry
+from hale.activations import Activation
+from hale.engine import native
+from hale.engine.choice import choose
+from hale.engine.tiles import Pairs
+from hale.engine.uniformity import (
+    all_within,
+    check_inputs,
+    check_pairs,
+    handed_over,
+    uniformity,
+)
+from hale.errors import InputError
+from hale.models.tables import with_rows
+
+
+class Contrast(NamedTuple):
+    """The loss and its two terms, scalars; only the loss has gradients."""
+
+    total: Tensor
+    alignment: Tensor
+    uniformity: Tensor
+
+
+def contrast(
+    queries: Tensor,
+    entities: Tensor,
+    scale: Tensor,
+    tails: Tensor,
+    drawn: Tensor,
+    activation: Activation,
+    *,
+    weight: float = 1.0,
+    square: bool = True,
+    without: Pairs | None = None,
+) -> Contrast:
+    """The weighted pull of positives, and the uniformity of those queries that are drawn.
+
+        weight mean_i h(c_i ||q_i - e_t(i)||^2)^2 + uniformity of the queries drawn
+
+    ``queries`` (B, d), ``entities`` (N, d), ``scale`` (B,), ``tails`` (B,) rows of entities,
+    ``drawn`` (m,) rows of queries, none twice; ``without`` as ``uniformity`` has it, its rows
+    counting the drawn. The total is differentiable in the first three. Without ``square`` the
+    positives are not squared.
+
+    On the native engine both gradients are written into one table, and positives cost one
+    pass; elsewhere it is plain autograd, the reference.
+    """
+    check_inputs(queries, entities, scale)
+    if tails.shape != scale.shape or not all_within(tails, len(entities)):
+        raise InputError(
+            f"contrast takes a tail in 0..{len(entities) - 1} for each of {len(queries)} queries."
+        )
+    if drawn.dim() != 1 or not len(drawn) or not all_within(drawn, len(queries)):
+        raise InputError(f"contrast draws from queries 0..{len(queries) - 1}, at least one.")
+    if without is not None:
+        check_pairs(without, len(drawn), len(entities))
+    if choose(queries, entities, scale, activation) is native.sweep:
+        found: tuple[Tensor, Tensor, Tensor] = _Contrast.apply(  # type: ignore[no-untyped-call]
+            queries, entities, scale, tails, drawn, activation, weight, square, without
+        )
+        return Contrast(*found)
+    entities, rows = with_rows(entities, tails)
+    activated = activation(scale * geometry.squared_distance(queries, rows))
+    alignment = (activated.square() if square else activated).mean()
+    spread = uniformity(
+        queries.index_select(0, drawn), entities, scale.index_select(0, drawn), activation, without
+    )
+    return Contrast(weight * alignment + spread, alignment.detach(), spread.detach())
+
+
+class _Contrast(torch.autograd.Function):
+    @staticmethod
+    def forward(
+        ctx: Any,
+        queries: Tensor,
+        entities: Tensor,
+        scale: Tensor,
+        tails: Tensor,
+        drawn: Tensor,
+        activation: Activation,
+        weight: float,
+        square: bool,
+        without: Pairs | None,
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        swept = native.sweep(
+            queries.index_select(0, drawn),
+            entities,
+            scale.index_select(0, drawn),
+            activation,
+            without,
+            gradients=True,
+        )
+        assert swept.gradients is not None
+        by_drawn, by_entity, by_drawn_scale = swept.gradients
+        activated, by_query, by_scale = native.align(
+            queries,
+            entities,
+            scale,
+            tails,
+            activation,
+            square=square,
+            weight=weight,
+            by_entity=by_entity,
+        )
+        by_query.index_add_(0, drawn, by_drawn)
+        by_scale.index_add_(0, drawn, by_drawn_scale)
+        ctx.gradients = (by_query, by_entity, by_scale)
+        alignment = (activated.square() if square else activated).mean()
+        ctx.mark_non_differentiable(alignment, swept.value)
+        return weight * alignment + swept.value, alignment, swept.value
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor, *_parts: Tensor) -> tuple[Tensor | None, ...]:
+        return (*handed_over(ctx, grad), *(None,) * 6)

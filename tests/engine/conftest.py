@@ -1,0 +1,21 @@
+"""Every test of the engine runs on every implementation that this machine has."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from hale.engine import native
+
+ENGINES = ["tiles", *(f"native-{build}" for build in native.builds())]
+
+
+@pytest.fixture(params=ENGINES)
+def engine(request: pytest.FixtureRequest) -> Iterator[str]:
+    """The name of the implementation that runs."""
+    name, _, build = request.param.partition("-")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("HALE_ENGINE", name)
+        patch.setenv("HALE_BUILD", build)
+        yield request.param
