@@ -133,7 +133,7 @@ def render() -> str:
             "training time, d = 32, the same cores and clock for all; seconds to "
             f"{race[0]['target']}.",
             "",
-            table(race, {"rival": "", "seconds_to_target": ".0f", **dict.fromkeys(marks, ".3f")}),
+            table(race, {"rival": "", "seconds_to_target": ".1f", **dict.fromkeys(marks, ".3f")}),
             "",
             "![Quality over training time](race.png)",
         ]

@@ -99,9 +99,10 @@ class KnownAnswers:
         """
         starts, counts = self._spans(heads, relations)
         rows = np.repeat(np.arange(len(heads), dtype=np.int64), counts)
-        before = np.cumsum(counts) - counts  # pairs ahead of each row
-        steps = np.arange(len(rows), dtype=np.int64) - before[rows]
-        return rows, self._answers[starts[rows] + steps]
+        # whole slices: a place for every pair would cost ten times as much where answers are many
+        spans = zip(starts.tolist(), (starts + counts).tolist(), strict=True)
+        slices = [self._answers[start:end] for start, end in spans]
+        return rows, np.concatenate(slices) if slices else rows
 
 
 @dataclass(frozen=True, eq=False)

@@ -22,16 +22,17 @@ from hale.trainer import Trainer
 def step_rows(graph: Graph, settings: Settings, *, steps: int = 60) -> list[dict[str, Any]]:
     """Median milliseconds of each part of a step, and of the uniformity kernel alone.
 
-    The whole is timed in steps of their own, without marks between the parts.
+    The whole is timed in steps of their own, without marks between the parts, in turns with
+    the kernel alone: a machine that is slow for a while is so for both.
     """
     trainer = Trainer(graph, settings)
     for _ in range(15):
         trainer._step()
-    whole = [_timed(trainer._step) for _ in range(steps)]
+    turns = [(_timed(trainer._step), _timed(lambda: _kernel_alone(trainer))) for _ in range(steps)]
+    whole, alone = zip(*turns, strict=True)
     parts: dict[str, list[float]] = defaultdict(list)
     for _ in range(steps):
         _step_in_parts(trainer, parts)
-    alone = [_timed(lambda: _kernel_alone(trainer)) for _ in range(steps)]
     rows = [{"part": name, "median_ms": statistics.median(times)} for name, times in parts.items()]
     rows.append({"part": "whole step", "median_ms": statistics.median(whole)})
     rows.append({"part": "kernel alone", "median_ms": statistics.median(alone)})

@@ -112,7 +112,7 @@ def check_pairs(without: Pairs, m: int, num_entities: int) -> None:
         raise InputError(f"without names a query outside 0..{m - 1}.")
     if not all_within(columns, num_entities):
         raise InputError(f"without names an entity outside 0..{num_entities - 1}.")
-    if len(rows) >= num_entities and int(torch.bincount(rows).max()) >= num_entities:
+    if len(rows) >= num_entities and int(torch.bincount(rows, minlength=m).max()) >= num_entities:
         raise InputError("without leaves a query no entity at all.")
 
 

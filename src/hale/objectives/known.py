@@ -25,9 +25,10 @@ def known_pairs(
     if keep_tail:
         others = answers != ids[rows, 2]
         rows, answers = rows[others], answers[others]
-    if len(rows) >= num_entities:
-        partial = np.bincount(rows, minlength=len(ids)) < num_entities
-        rows, answers = rows[partial[rows]], answers[partial[rows]]
+    counts = np.diff(np.searchsorted(rows, np.arange(len(ids) + 1)))
+    if counts.max(initial=0) >= num_entities:
+        partial = (counts < num_entities)[rows]
+        rows, answers = rows[partial], answers[partial]
     return (
         torch.from_numpy(rows).to(triples.device),
         torch.from_numpy(answers).to(triples.device),
