@@ -154,9 +154,12 @@ def test_held_out_facts_are_measured(trained: Run) -> None:
 
 
 def test_the_mixture_has_its_shares(graph: Graph) -> None:
-    """40 old facts and 10 new ones, both ways: at focus 2, 20 in 60 of 30 places are new."""
+    """40 old facts and 10 new ones, both ways: at focus 2, 20 in 60 of 30 places are new.
+
+    A batch is half as large as the run's.
+    """
     add = [(f"e{i:03}", "next", f"e{i + 5:03}") for i in range(10)]
-    settings = hale.Settings(batch_size=30, queries=8)
+    settings = hale.Settings(batch_size=60, queries=8)
     changed = change(graph, read_triples(add))
     assert (len(graph.train), len(changed.added)) == (40, 10)
     batch = mixture(changed, settings, Care(focus=2.0), torch.device("cpu")).at(0)

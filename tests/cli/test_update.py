@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from typer.testing import CliRunner, Result
 
 import hale
 from hale.cli import app
+from hale.updater import Care
 from tests.conftest import ring
 
 NEW = "e023\tnext\tnew\nnew\tnext\te000\nnew\tback\te023\n"
@@ -99,3 +101,10 @@ def test_bad_input_is_one_message_and_status_2(
     assert result.exit_code == 2, result.output
     assert message in result.stderr.replace("\n", " ")
     assert "Traceback" not in result.output
+
+
+def test_help_names_the_defaults() -> None:
+    text = " ".join(CliRunner().invoke(app, ["update", "--help"]).output.split())
+    for name, value in asdict(Care()).items():
+        _, _, after = text.partition(f" --{name} ")
+        assert f"[default: {value}]" in after.partition(" --")[0], name

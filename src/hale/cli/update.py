@@ -58,16 +58,16 @@ def update(
     ] = None,
     focus: Annotated[
         float | None,
-        option("How often a new fact is seen for each time an old one is.", 0.4, "--focus"),
+        option("How often a new fact is seen for each time an old one is.", 0.6, "--focus"),
     ] = None,
     rate: Annotated[
-        float | None, option("Learning rate, as a share of the run's.", 0.5, "--rate")
+        float | None, option("Learning rate, as a multiple of the run's.", 1.5, "--rate")
     ] = None,
     tolerance: Annotated[
         float | None,
         option(
             "MRR that old validation facts may lose before new entities withdraw.",
-            0.007,
+            0.005,
             "--tolerance",
         ),
     ] = None,
