@@ -27,13 +27,13 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_calibrate(run: Path) -> None:
     found = as_json(hale("calibrate", run, "--json"))
-    assert found["method"] == "platt"
+    assert found["method"] == "isotonic"
     assert found["by_relation"].keys() == {"next"}
     stored = json.loads((run / "calibration.json").read_text())
     assert {"run": "run", **stored} == found
-    shown = hale("calibrate", run, "--method", "isotonic", "--negatives", "false.tsv")
+    shown = hale("calibrate", run, "--method", "platt", "--negatives", "false.tsv")
     assert shown.exit_code == 0, shown.stderr
-    assert "isotonic against given negatives, on line" in shown.stdout
+    assert "platt against given negatives, on line" in shown.stdout
     assert "all together, for 1 with few" in shown.stdout
     stored = json.loads((run / "calibration.json").read_text())
     assert stored["overall"]["negatives"] == 2

@@ -41,7 +41,7 @@ def test_scores_by_hand_in_both_directions() -> None:
 def test_fitted_by_relation_and_else_by_all_together() -> None:
     run = line_run()
     graph = run.graph
-    found = calibrate(run, seed=4)
+    found = calibrate(run, method="platt", seed=4)
     false = corrupt(graph, graph.valid, seed=4)
     triples = np.concatenate([graph.valid, false])
     scores, labels = triple_scores(run.model, triples), np.arange(len(triples)) < 14
@@ -94,7 +94,7 @@ def test_stale_after_the_weights_changed(stored: Run) -> None:
 def test_made_on_demand_without_a_trace(stored: Run) -> None:
     assert isinstance(calibration_of(stored), Calibration)
     assert load_calibration(stored) is None
-    made = calibrate(stored, method="isotonic")
+    made = calibrate(stored, method="platt")
     assert calibration_of(stored) == made
 
 
@@ -103,7 +103,7 @@ def test_a_damaged_file_is_named(stored: Run) -> None:
     calibrate(stored)
     file = stored.path / "calibration.json"
     whole = file.read_text()
-    for damage in ("{", "[]", whole.replace('"platt"', '"plat"'), whole.replace("next", "nxt")):
+    for damage in ("{", "[]", whole.replace('"isotonic"', '"plat"'), whole.replace("next", "nxt")):
         file.write_text(damage)
         with pytest.raises(RunError, match="calibration.json cannot be read"):
             load_calibration(stored)

@@ -96,7 +96,7 @@ class Calibration:
 def calibrate(
     run: Run,
     *,
-    method: str = "platt",
+    method: str = "isotonic",
     negatives: Ids | None = None,
     seed: int = 0,
     save: bool = True,

@@ -22,7 +22,7 @@ SkipBad = Annotated[bool, typer.Option("--skip-bad", help="Leave out lines that 
 @reporting
 def calibrate(
     run: RunPath,
-    method: Annotated[str, typer.Option("--method", help="platt or isotonic.")] = "platt",
+    method: Annotated[str, typer.Option("--method", help="isotonic or platt.")] = "isotonic",
     negatives: Annotated[
         Path | None,
         typer.Option("--negatives", help="File of false triples. [default: random corruptions]"),
