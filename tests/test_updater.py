@@ -17,7 +17,7 @@ from hale.graph import Graph
 from hale.models import MODELS
 from hale.run import Run
 from hale.sources import read_triples
-from hale.updater import Care, grown, mixture, update
+from hale.updater import Care, grown, mixture, pace, update
 from tests.conftest import ring
 
 FAST = {"dim": 8, "batch_size": 32, "queries": 8, "recipe": "none"}
@@ -171,6 +171,14 @@ def test_the_mixture_has_its_shares(graph: Graph) -> None:
     batch = mixture(gone, settings, Care(), torch.device("cpu")).at(0)
     near = [bool({h, t} & {3, 4}) for h, _, t in batch.tolist()]
     assert near.count(True) == 8  # a quarter
+
+
+def test_a_small_change_is_learnt_slowly(graph: Graph) -> None:
+    """40 facts: 10 more are a fifth of all; one that goes, 1/39 of what is left."""
+    add = [(f"e{i:03}", "next", f"e{i + 5:03}") for i in range(10)]
+    assert pace(change(graph, read_triples(add))) == 1.0
+    gone = change(graph, remove=read_triples([("e003", "next", "e004")]))
+    assert pace(gone) == pytest.approx((5 / 39) ** 0.25)
 
 
 def test_bad_input_is_refused(trained: Run) -> None:
