@@ -1,6 +1,6 @@
 // The two terms of the HaLE loss, values and gradients, with a plain C interface.
 //
-// Uniformity, which takes nearly all the time, first; alignment, a few lines, at the end.
+// Uniformity, which takes nearly all the time, comes first, alignment at the end.
 //
 // x_ij = c_i |q_i - e_j|^2,  w_ij = exp(-h(x_ij)),  Z_i = sum_j w_ij,  g_ij = w_ij h'(x_ij).
 // The value is the mean of log Z_i; hale/engine/tiles.py derives the gradients and is the
@@ -826,9 +826,9 @@ Value activate(int32_t activation, double beta, double gamma, double x) {
 void align(const Alignment& ask) {
     const int64_t d = ask.d;
     // Rows lie anywhere in memory: call up the one that comes a little later.
-    const auto call_up = [&](const float* table, int64_t i) {
+    const auto call_up = [&](int64_t i) {
         if (i + 16 >= ask.b) return;
-        const float* row = table + ask.tails[i + 16] * d;
+        const float* row = ask.entities + ask.tails[i + 16] * d;
         for (int64_t k = 0; k < d; k += 16) __builtin_prefetch(row + k);
     };
 #pragma omp parallel num_threads(std::max(1, ask.threads))
@@ -836,7 +836,7 @@ void align(const Alignment& ask) {
 #pragma omp for schedule(static)
         for (int64_t i = 0; i < ask.b; ++i) {
             const float *q = ask.queries + i * d, *e = ask.entities + ask.tails[i] * d;
-            call_up(ask.entities, i);
+            call_up(i);
             float* by_query = ask.by_query + i * d;
             float distance = 0;
 #pragma omp simd reduction(+ : distance)
@@ -858,7 +858,6 @@ void align(const Alignment& ask) {
         for (int64_t i = 0; i < ask.b; ++i) {
             if (ask.tails[i] % count != mine) continue;
             float* to = ask.by_entity + ask.tails[i] * d;
-            call_up(ask.by_entity, i);
             const float* from = ask.by_query + i * d;
 #pragma omp simd
             for (int64_t k = 0; k < d; ++k) to[k] -= from[k];

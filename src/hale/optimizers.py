@@ -29,6 +29,7 @@ class Optimizer(ABC):
     """
 
     fields: ClassVar[tuple[str, ...]]
+    counts_beside: ClassVar[bool]  # whether the count lies on the parameter's device, or the CPU
 
     def __init__(self, model: nn.Module) -> None:
         self.parameters = dict(model.named_parameters())
@@ -76,14 +77,20 @@ class Optimizer(ABC):
         for name, parameter in self.parameters.items():
             if f"{name}/{STEP}" in state:
                 self.kept[name] = {
-                    field: state[f"{name}/{field}"].to(parameter.device)
-                    for field in (STEP, *self.fields)
+                    STEP: state[f"{name}/{STEP}"].to(self._place(parameter)),
+                    **{
+                        field: state[f"{name}/{field}"].to(parameter.device)
+                        for field in self.fields
+                    },
                 }
 
     def _begin(self, name: str, parameter: Tensor) -> dict[str, Tensor]:
         zeros = {field: torch.zeros_like(parameter) for field in self.fields}
-        self.kept[name] = {STEP: torch.zeros((), device=parameter.device), **zeros}
+        self.kept[name] = {STEP: torch.zeros((), device=self._place(parameter)), **zeros}
         return self.kept[name]
+
+    def _place(self, parameter: Tensor) -> torch.device:
+        return parameter.device if self.counts_beside else torch.device("cpu")
 
 
 class Adam(Optimizer):
@@ -95,6 +102,7 @@ class Adam(Optimizer):
     """
 
     fields = ("exp_avg", "exp_avg_sq")
+    counts_beside = True  # the fused pass reads it there
 
     def move(
         self,
@@ -130,6 +138,7 @@ class Adagrad(Optimizer):
     """
 
     fields = ("sum",)
+    counts_beside = False  # read as a number at every step
 
     def move(
         self,

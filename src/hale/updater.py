@@ -33,7 +33,7 @@ from hale.changes import Change, change
 from hale.device import choose_device, use_threads
 from hale.errors import InputError, SettingsError
 from hale.evaluator import Metrics, filtered_ranks
-from hale.graph import Graph, Ids
+from hale.graph import SPLITS, Graph, Ids
 from hale.models import Model
 from hale.models.evidence import start_new_rows, step_back
 from hale.models.grow import carry_moments, grow
@@ -59,14 +59,13 @@ SMALLER = 2
 
 @dataclass(frozen=True)
 class Care:
-    """How an update treats what is known; chosen on validation triples of CoDEx-M.
+    """How an update treats what is known; chosen by hand on validation triples of CoDEx-M.
 
-    ``anchor``: the weight of the penalty on known rows that move. Held fast, they cost a seventh
-    of the new entities' MRR, however long the update. ``focus``: how often a new fact is seen for
-    each time that an old one is; below one, for new rows start in place, and what they lack
-    is the push of other queries, not the pull of their own. ``rate``: the learning rate at the
-    start, as a multiple of the run's; it falls to zero. It is for changes of a fifth of all
-    facts or more, and less for smaller ones (``pace``). ``tolerance``: how much MRR the old
+    ``anchor``: the weight of the penalty on known rows that move. ``focus``: how often a new fact
+    is seen for each time that an old one is; below one, for new rows start in place, and what
+    they lack is the push of other queries, not the pull of their own. ``rate``: the learning rate
+    at the start, as a multiple of the run's; it falls to zero. It is for changes of a fifth of
+    all facts or more, and less for smaller ones (``pace``). ``tolerance``: how much MRR the old
     validation triples may lose, before new entities withdraw.
     """
 
@@ -231,6 +230,7 @@ def _train(
             "anchor": care.anchor,
             "focus": care.focus,
             "rate": care.rate,
+            "pace": pace(change),
             "tolerance": care.tolerance,
             "withdrawn_by": factor,
             "placing_seconds": placed,
@@ -267,11 +267,11 @@ def grown(old: Model, settings: Settings, change: Change) -> Model:
 def pace(change: Change) -> float:
     """How fast to learn: 1 where a fifth of all facts is new or gone, the fourth root below.
 
-    A handful of facts must not stir what thousands have settled.
+    A handful of facts must not stir what thousands have settled. Never below a tenth.
     """
-    changed = len(change.added) + len(change.removed)
-    share = changed / max(1, len(change.after.train))
-    return float(min(1.0, share / 0.2) ** 0.25)
+    facts = sum(len(change.after.split(split)) for split in SPLITS)
+    share = (len(change.added) + len(change.removed)) / max(1, facts)
+    return float(min(1.0, max(1e-4, share / 0.2)) ** 0.25)
 
 
 def mixture(change: Change, settings: Settings, care: Care, device: torch.device) -> Batches:

@@ -155,6 +155,21 @@ def test_the_same_bits_twice() -> None:
     assert all(torch.equal(one, other) for one, other in zip(*gradients, strict=True))
 
 
+def test_values_alone_and_other_kinds_of_ids() -> None:
+    queries, entities, scale, tails, drawn = draw(30, 50, 4, 7, 0.2, seed=1)
+    without = (torch.tensor([0, 3], dtype=torch.int32), torch.tensor([5, 1], dtype=torch.int32))
+    wide = contrast(
+        queries.requires_grad_(), entities, scale, tails, drawn, Hanon(), without=without
+    )
+    with torch.no_grad():
+        plain = contrast(
+            queries, entities, scale, tails.int(), drawn.int(), Hanon(), without=without
+        )
+    assert not plain.total.requires_grad
+    for one, other in zip(wide, plain, strict=True):
+        assert one.item() == pytest.approx(other.item(), rel=1e-6)
+
+
 def test_wrong_inputs_are_told() -> None:
     queries, entities, scale, tails, drawn = draw(4, 5, 2, 2, 0.1, seed=0)
     with pytest.raises(InputError, match="a tail in 0..4"):

@@ -247,12 +247,17 @@ def _follower(trainer: Trainer, model: Any, pace: _Pace) -> Any:
         def __init__(self) -> None:
             super().__init__()
             self.curve: Curve = []
-            self.began = time.perf_counter()
+            self.began: float | None = None  # at the first batch: set-up is on no rival's clock
             self.seconds = 0.0
             self.next = pace.interval([])
 
+        def pre_batch(self, *_args: object, **_kwargs: object) -> None:
+            if self.began is None:
+                self.began = time.perf_counter()
+
         def post_batch(self, *_args: object, **_kwargs: object) -> None:
             # After every batch: an epoch of 1-vs-all can take longer than the whole race.
+            assert self.began is not None
             self.seconds += time.perf_counter() - self.began
             if self.seconds >= self.next or self.seconds >= pace.seconds:
                 model.eval()

@@ -61,7 +61,8 @@ def update(
         option("How often a new fact is seen for each time an old one is.", 0.6, "--focus"),
     ] = None,
     rate: Annotated[
-        float | None, option("Learning rate, as a multiple of the run's.", 1.5, "--rate")
+        float | None,
+        option("Learning rate, as a multiple of the run's; less for small changes.", 1.5, "--rate"),
     ] = None,
     tolerance: Annotated[
         float | None,

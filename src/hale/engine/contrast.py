@@ -56,6 +56,7 @@ def contrast(
     pass; elsewhere it is plain autograd, the reference.
     """
     check_inputs(queries, entities, scale)
+    tails, drawn = tails.long(), drawn.long()
     if tails.shape != scale.shape or not all_within(tails, len(entities)):
         raise InputError(
             f"contrast takes a tail in 0..{len(entities) - 1} for each of {len(queries)} queries."
@@ -98,9 +99,13 @@ class _Contrast(torch.autograd.Function):
             scale.index_select(0, drawn),
             activation,
             without,
-            gradients=True,
+            gradients=any(ctx.needs_input_grad[:3]),
         )
-        assert swept.gradients is not None
+        if swept.gradients is None:
+            activated = activation(scale * geometry.squared_distance(queries, entities[tails]))
+            alignment = (activated.square() if square else activated).mean()
+            ctx.mark_non_differentiable(alignment, swept.value)
+            return weight * alignment + swept.value, alignment, swept.value
         by_drawn, by_entity, by_drawn_scale = swept.gradients
         activated, by_query, by_scale = native.align(
             queries,

@@ -275,7 +275,7 @@ def _by_query(without: Pairs | None, m: int, n: int) -> Pairs:
     """
     if without is None:
         return torch.empty(0, dtype=torch.long), torch.zeros(m + 1, dtype=torch.long)
-    rows, columns = without
+    rows, columns = (ids.long() for ids in without)
     keys = rows * n + columns
     if not bool((keys[1:] > keys[:-1]).all()):
         order = keys.argsort()

@@ -56,7 +56,7 @@ def with_rows(table: Tensor, ids: Tensor) -> tuple[Tensor, Tensor]:
 
     Its backward pass adds the rows' gradient to the table's in place, where two steps would
     fill a second table with zeros and add it. So the first result is for one use, by a
-    function that hands over its gradient and keeps no hold of it: the uniformity term.
+    function that hands over its gradient and keeps no hold of it, as those of the engine do.
     """
     whole, rows = _WithRows.apply(table, ids)  # type: ignore[no-untyped-call]
     return whole, rows
