@@ -150,7 +150,8 @@ def search(
     """Rows and distances of the k nearest: (m, d) -> (m, k), (m, k)."""
     if extra is not None:
         queries = np.column_stack([queries, np.full(len(queries), extra, dtype=np.float32)])
-    found = index.search(queries, k, threads=torch.get_num_threads())
+    # Who asks for all of them gets all: a walk through the index might not reach some.
+    found = index.search(queries, k, threads=torch.get_num_threads(), exact=k >= len(index))
     shape = (len(queries), -1)
     return found.keys.reshape(shape).astype(np.int64), found.distances.reshape(shape)
 
