@@ -6,7 +6,7 @@ BIN := .venv/bin
 
 setup: .venv/.ready
 
-.venv/.ready: pyproject.toml constraints.txt CMakeLists.txt native/uniformity.cpp
+.venv/.ready: pyproject.toml constraints.txt CMakeLists.txt native/contrast.cpp
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "hale needs Python 3.11 or newer; set PYTHON=python3.11")'
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev]'

@@ -85,18 +85,9 @@ def quality_at(curve: Curve, metric: str, seconds: float) -> float | None:
     return seen[-1] if seen and curve[-1]["seconds"] >= 0.9 * seconds else None
 
 
-def _in_process(
-    rival: str,
-    source: str,
-    seconds: float,
-    dim: int,
-    threads: int | None,
-    sample: int,
-    metric: str,
-    target: float,
-) -> Curve:
-    arguments = (rival, source, seconds, dim, threads, sample, metric, target)
-    code = f"from hale.bench.race import run; run(*{arguments!r})"
+def _in_process(rival: str, *course: object) -> Curve:
+    """What ``run`` prints of the same arguments, in a process of its own."""
+    code = f"from hale.bench.race import run; run(*{(rival, *course)!r})"
     done = subprocess.run(  # noqa: S603
         [sys.executable, "-W", "ignore", "-c", code], capture_output=True, text=True, check=False
     )

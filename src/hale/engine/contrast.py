@@ -53,7 +53,7 @@ def contrast(
     positives are not squared.
 
     On the native engine both gradients are written into one table, and positives cost one
-    pass; elsewhere it is plain autograd, the reference.
+    pass; elsewhere, and where no gradient is wanted, it is plain torch, the reference.
     """
     check_inputs(queries, entities, scale)
     tails, drawn = tails.long(), drawn.long()
@@ -65,7 +65,8 @@ def contrast(
         raise InputError(f"contrast draws from queries 0..{len(queries) - 1}, at least one.")
     if without is not None:
         check_pairs(without, len(drawn), len(entities))
-    if choose(queries, entities, scale, activation) is native.sweep:
+    learning = torch.is_grad_enabled() and any(x.requires_grad for x in (queries, entities, scale))
+    if learning and choose(queries, entities, scale, activation) is native.sweep:
         found: tuple[Tensor, Tensor, Tensor] = _Contrast.apply(  # type: ignore[no-untyped-call]
             queries, entities, scale, tails, drawn, activation, weight, square, without
         )
@@ -99,13 +100,9 @@ class _Contrast(torch.autograd.Function):
             scale.index_select(0, drawn),
             activation,
             without,
-            gradients=any(ctx.needs_input_grad[:3]),
+            gradients=True,
         )
-        if swept.gradients is None:
-            activated = activation(scale * geometry.squared_distance(queries, entities[tails]))
-            alignment = (activated.square() if square else activated).mean()
-            ctx.mark_non_differentiable(alignment, swept.value)
-            return weight * alignment + swept.value, alignment, swept.value
+        assert swept.gradients is not None
         by_drawn, by_entity, by_drawn_scale = swept.gradients
         activated, by_query, by_scale = native.align(
             queries,
