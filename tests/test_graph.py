@@ -55,6 +55,19 @@ def test_known_answers_against_a_plain_search(
     assert list(zip(rows.tolist(), answers.tolist(), strict=True)) == expected
 
 
+def test_relations_that_run_both_ways() -> None:
+    """Of four relations: all facts turned, half of them, a third, and none there are."""
+    married = [(0, 0, 1), (1, 0, 0)]
+    near = [(0, 1, 1), (1, 1, 0), (2, 1, 3), (3, 1, 4)]
+    above = [(0, 2, 1), (1, 2, 2), (2, 2, 0), (3, 2, 3), (0, 2, 3), (1, 2, 4)]
+    facts = np.array([*married, *near, *above])
+    turned = facts[:, [2, 1, 0]] + np.array([0, 4, 0])
+    known = KnownAnswers(np.concatenate([facts, turned]), num_relations=4)
+    assert known.two_way.tolist() == [True, True, False, False] * 2
+    nothing = KnownAnswers(np.empty((0, 3), dtype=np.int64), num_relations=1)
+    assert nothing.two_way.tolist() == [False, False]
+
+
 def test_graph_is_immutable(graph: Graph) -> None:
     with pytest.raises(ValueError, match="read-only"):
         graph.train[0, 0] = 1

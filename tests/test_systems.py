@@ -92,7 +92,10 @@ def test_resumed_with_dropout_and_normalisation(graph: Graph, tmp_path: Path) ->
         ({"negatives": 5}, "negatives: not for hale, only for samneg and advneg"),
         ({"strategy": "samneg", "queries": 5}, "queries: not for samneg, only for hale"),
         ({"strategy": "allneg", "gamma_start": 5}, "gamma_start: not for allneg"),
+        ({"strategy": "allneg", "gamma_two_way": 5}, "gamma_two_way: not for allneg"),
         ({"model": "transe", "strategy": "allneg-square", "dropout": 0.1}, "dropout would not"),
+        ({"model": "complex", "heights": True}, "heights: they are part of a squared L2"),
+        ({"model": "transe", "strategy": "allneg-square", "heights": True}, "leave them out"),
     ],
 )
 def test_refusals_teach(values: dict[str, object], says: str) -> None:

@@ -33,8 +33,9 @@ def test_a_search_goes_on_and_improves_or_stays(graph: Graph, tmp_path: Path) ->
 def test_what_was_found_is_all_that_differs(graph: Graph, tmp_path: Path) -> None:
     """Also what was fixed and what the rule gave: the recipe alone says what was trained."""
     found = tune(
-        graph, out=tmp_path, budget=0.1, trial_seconds=0.2, dim=4, gamma_start=3.0, beta=2.5
+        graph, out=tmp_path, budget=1.5, trial_seconds=0.2, dim=4, gamma_start=3.0, beta=2.5
     )
+    assert found.trials > 1
     assert found.strategy == "hale"
     assert found.values["gamma_start"] == 3.0
     assert found.values["beta"] == 2.5, "what is given stays"
@@ -44,8 +45,10 @@ def test_what_was_found_is_all_that_differs(graph: Graph, tmp_path: Path) -> Non
 @pytest.mark.parametrize("strategy", SPACES)
 def test_every_space_names_settings_and_starts_at_what_there_is(strategy: str) -> None:
     model = "complex" if strategy == "allneg" else "rotl"
-    settings = complete(model=model, strategy=strategy).model_dump()
-    start = _starting_point(settings, SPACES[strategy])
+    began = complete(model=model, strategy=strategy)
+    settings = began.model_dump()
+    settings["gamma_start"] = settings["gamma"]  # a bound that stays
+    start = _starting_point(began, SPACES[strategy])
     assert set(start) <= set(settings)
     for name, value in start.items():
         assert value == settings[name], name

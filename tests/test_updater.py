@@ -53,6 +53,18 @@ def test_before_training_old_triples_score_as_before(name: str) -> None:
     assert torch.allclose(forth[:, :24], back, rtol=1e-4, atol=1e-5)
 
 
+def test_a_run_with_heights_is_updated_like_any_other() -> None:
+    asked = {"model": "rotl", "heights": True, "gamma_two_way": 8.0, "dropout": 0.1}
+    run = hale.train(ring(24), epochs=20, **asked, **FAST)
+    changed = change(run.graph, read_triples(NEW))
+    model = grown(run.model, run.settings, changed).eval()
+    head, relation = torch.arange(24), torch.zeros(24, dtype=torch.long)
+    before, after = run.model.score_all(head, relation), model.score_all(head, relation)
+    assert torch.allclose(after[:, :24], before, rtol=1e-4, atol=1e-5)
+    new = update(run, NEW, epochs=2)
+    assert new.model.entities().shape == (25, new.settings.dim + 1)
+
+
 def test_new_facts_are_learnt_and_old_quality_is_told(trained: Run) -> None:
     weights = {name: value.clone() for name, value in trained.model.state_dict().items()}
     run = update(trained, NEW, epochs=150, focus=1.0)

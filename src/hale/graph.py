@@ -73,6 +73,24 @@ class KnownAnswers:
         self._keys, starts = np.unique(keys, return_index=True)
         self._offsets = np.append(starts, len(keys)).astype(np.int64)
 
+    @cached_property
+    def two_way(self) -> NDArray[np.bool_]:
+        """Which relations (2R,) mostly run both ways.
+
+        Those of whose facts (h, r, t) at least half have (t, r, h) beside them, such as a
+        marriage or a likeness; a relation without facts does not.
+        """
+        heads, relations = np.divmod(
+            np.repeat(self._keys, np.diff(self._offsets)), max(1, self._width)
+        )
+        size = 1 + int(max(heads.max(initial=0), self._answers.max(initial=0)))
+        facts = (heads * self._width + relations) * size + self._answers  # ascending
+        turned = (self._answers * self._width + relations) * size + heads
+        place = np.minimum(np.searchsorted(facts, turned), max(0, len(facts) - 1))
+        met = np.bincount(relations, facts[place] == turned, minlength=self._width)
+        count = np.bincount(relations, minlength=self._width)
+        return (count > 0) & (2 * met >= count)
+
     def __len__(self) -> int:
         """Facts, both directions counted."""
         return len(self._answers)

@@ -56,6 +56,11 @@ class Settings(BaseModel):
         None, description="How a query meets an entity: l2, dot or hyperbolic."
     )
     biases: bool | None = Field(None, description="Train a bias for every head and tail entity.")
+    heights: bool = Field(
+        False,
+        description="Train a height for every entity: a coordinate that queries have not, "
+        "by which rare answers stand back.",
+    )
     dropout: float = Field(
         0.0, ge=0, lt=1, description="Share of a query's coordinates zeroed in training."
     )
@@ -92,6 +97,11 @@ class Settings(BaseModel):
 
     gamma_start: float | None = Field(
         None, gt=0, description="Upper bound at the start, going to gamma over the run."
+    )
+    gamma_two_way: float | None = Field(
+        None,
+        gt=0,
+        description="Upper bound for relations that mostly run both ways, in place of gamma.",
     )
     query_power: float = Field(
         0.0, ge=0, le=1, description="Draw a query with k known answers by k to minus this power."

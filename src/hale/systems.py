@@ -93,6 +93,7 @@ def build_model(settings: Settings, size: GraphSize) -> Model:
         if settings.biases is None
         else settings.biases,
         "dropout": settings.dropout,
+        "heights": settings.heights,
     }
     built = model(size, settings.dim, **options)
     return built.double() if settings.precision == "float64" else built
@@ -142,6 +143,11 @@ def _combine(settings: Settings) -> str | None:
         return f"strategy: {strategy.name} does not take {_nearest(settings, similarity)}"
     if settings.dropout and not strategy.takes_dropout:
         return f"dropout: {strategy.name} sums over whole tables, which dropout would not touch"
+    if settings.heights and (similarity != "l2" or not strategy.takes_heights):
+        return (
+            f"heights: they are part of a squared L2 distance, and {strategy.name} with "
+            f"{model.name} does not look at it; leave them out"
+        )
     if settings.biases and not strategy.takes_biases:
         return (
             f"biases: {strategy.name} has no place for them ({strategy.because}); "

@@ -36,14 +36,15 @@ def _hale(trial: optuna.Trial) -> dict[str, object]:
     batch = trial.suggest_categorical("batch_size", [2048, 4096, 8192, 16384])
     return {
         "batch_size": batch,
-        "queries": trial.suggest_categorical("queries", [50, 75, 100, 150, 200]),
+        "queries": trial.suggest_categorical("queries", [30, 50, 75, 100, 150]),
         "gamma": trial.suggest_float("gamma", 4.0, 14.0),
+        "gamma_start": trial.suggest_float("gamma_start", 3.0, 10.0),
         "beta": trial.suggest_float("beta", 2.0, 5.0),
         "weight": trial.suggest_float("weight", 0.2, 3.0, log=True),
         "learning_rate": trial.suggest_float("learning_rate", 0.002, 0.05, log=True),
         "init_scale": trial.suggest_float("init_scale", 0.02, 0.3, log=True),
         "decay": trial.suggest_float("decay", 0.2, 1.0),
-        "dropout": trial.suggest_categorical("dropout", [0.0, 0.05, 0.1, 0.2]),
+        "dropout": trial.suggest_categorical("dropout", [0.0, 0.05, 0.1, 0.2, 0.3]),
     }
 
 
@@ -170,14 +171,14 @@ def tune(
 
     complete_trials = optuna.trial.TrialState.COMPLETE
     if not study.get_trials(states=(complete_trials,)):
-        study.enqueue_trial(_starting_point(start.model_dump(), suggest))
+        study.enqueue_trial(_starting_point(start, suggest))
     while _seconds(study) < budget:
         study.optimize(objective, n_trials=1)
     done = study.get_trials(states=(complete_trials,))
     pruned = study.get_trials(states=(optuna.trial.TrialState.PRUNED,))
     if not done:
         raise InputError("No trial was finished; give the search more time.")
-    best = complete(graph, **{**fixed_of(start, values), **study.best_params})
+    best = complete(graph, **{**study.best_params, **fixed_of(start, values)})
     return Tuned(
         strategy=start.strategy,
         values=differing(best),
@@ -215,8 +216,11 @@ def differing(settings: Settings) -> dict[str, object]:
     }
 
 
-def _starting_point(settings: Mapping[str, object], suggest: Suggest) -> dict[str, Any]:
+def _starting_point(start: Settings, suggest: Suggest) -> dict[str, Any]:
     """The settings that the space knows, so that the first trial is what there is already."""
+    settings = start.model_dump()
+    if start.gamma_start is None:  # a bound that stays
+        settings["gamma_start"] = start.gamma
     wanted: dict[str, Any] = {}
 
     class Collect:

@@ -38,6 +38,18 @@ def test_gives_the_answers_of_predict(run: Run, tmp_path: Path) -> None:
     assert index.names[heads_of[0, 0]] == predict(run, relation="next", tail="p9", k=1)[0].entity
 
 
+def test_heights_go_with_the_vectors(tmp_path: Path) -> None:
+    run = line_run(200)
+    run.model = make_model("rotl", run.graph.size, 8, heights=True)
+    export_run(run, tmp_path / "x", form="index")
+    queries = query_vectors(run, head="p3", relation="twice")
+    assert queries.shape == (1, 9)
+    entities, scores = open_index(tmp_path / "x").search(queries, 5)
+    exact = predict(run, head="p3", relation="twice", k=5)
+    assert [run.graph.entities[i] for i in entities[0]] == [a.entity for a in exact]
+    np.testing.assert_allclose(scores[0], [a.score for a in exact], atol=1e-5)
+
+
 def test_more_than_all_gives_all(run: Run, tmp_path: Path) -> None:
     export_run(run, tmp_path / "x", form="index")
     found, _ = open_index(tmp_path / "x", expansion=400).search(np.zeros((1, 8)), 10**6)

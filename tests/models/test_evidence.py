@@ -37,6 +37,15 @@ def test_a_new_entity_starts_at_the_weighted_mean_of_its_queries() -> None:
     assert model.entities()[:3].tolist() == [[0, 0], [1, 0], [2, 0]]
 
 
+def test_a_new_entity_has_the_usual_height() -> None:
+    """Queries have none, so their mean cannot tell: 3 and 4 have a mean square of 12.5."""
+    model = make_model("transe", GraphSize(3, 1), 2, heights=True)
+    model.entity.weight.data = torch.tensor([[1.0, 2.0, 3.0], [0.0, 0.0, 4.0], [9.0, 9.0, 0.0]])
+    model.shift.weight.data = torch.tensor([[1.0, 0.0], [-1.0, 0.0]])
+    start_new_rows(model, GraphSize(2, 1), both([(0, 0, 2)], 1), DRAWS)
+    assert model.entities()[2].tolist() == pytest.approx([2.0, 2.0, 12.5**0.5])
+
+
 def test_entities_that_touch_only_new_ones_come_in_a_later_round() -> None:
     """2 follows 1, 3 follows 2: each one place up; 4 is tied to nothing and stays."""
     model = transe(5, 1)

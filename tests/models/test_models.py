@@ -305,6 +305,30 @@ def test_squared_distance_against_scalars(name: str) -> None:
         assert (queries < 0).any()
 
 
+@pytest.mark.parametrize(
+    "name", [name for name, model in MODELS.items() if "l2" in model.similarities]
+)
+def test_heights_stand_back_and_queries_have_none(name: str) -> None:
+    """The score falls by the square of the answer's height; the head's own plays no part."""
+    model = build(name, similarity="l2", biases=False, heights=True)
+    assert model.entities().shape == (7, DIM + 1)
+    heads, relations = all_queries()
+    queries = model.query(heads, relations)
+    assert (queries[:, DIM] == 0).all()
+    heights = model.entities().detach()[:, DIM].clone()
+    scores = model.score_all(heads, relations)
+    with torch.no_grad():
+        model.entity.weight[:, DIM] = 0
+    flat = model.score_all(heads, relations)
+    torch.testing.assert_close(scores, flat - heights.square())
+    assert torch.equal(model.query(heads, relations), queries)
+
+
+def test_heights_are_for_distances() -> None:
+    with pytest.raises(SettingsError, match="heights: they go with l2, and this compares by dot"):
+        build("complex", similarity="dot", heights=True)
+
+
 @pytest.mark.parametrize("name", MODELS)
 def test_scale_is_positive_and_starts_at_one(name: str) -> None:
     model = make_model(name, SIZE, DIM)

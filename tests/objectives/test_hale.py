@@ -187,6 +187,61 @@ def test_gamma_on_its_way(graph: Graph) -> None:
     assert linear.at(0.3) is linear, "no bound to move"
 
 
+def test_a_bound_of_their_own_for_relations_that_run_both_ways() -> None:
+    """Relation 0 runs both ways: with every query drawn, its triples are those of gamma 9."""
+    names = Vocabulary([str(i) for i in range(6)], "entity"), Vocabulary(["r", "s"], "relation")
+    facts = np.array([[0, 0, 1], [1, 0, 0], [2, 0, 3], [3, 0, 2], [4, 1, 5], [0, 1, 4]])
+    graph = Graph("mirror", *names, train=facts, valid=facts[:0], test=facts[:0])
+    model, known = build(graph), graph.known("train")
+    batch = graph.both_directions(facts)
+    objective = HaLE(Hanon(3.0, 5.0), num_queries=len(batch), weight=0.3, gamma_two_way=9.0)
+    loss = loss_of(objective, model, graph, torch.tensor(batch))
+    alignment = uniformity = 0.0
+    for relations, gamma in (((0, 2), 9.0), ((1, 3), 5.0)):
+        mine = batch[np.isin(batch[:, 1], relations)].tolist()
+        parts = by_hand(
+            model,
+            mine,
+            [*range(len(mine))],
+            known,
+            Hanon(3.0, gamma),
+            square=True,
+            relation_scale=True,
+        )
+        alignment += len(mine) / len(batch) * parts[0]
+        uniformity += len(mine) / len(batch) * parts[1]
+    assert loss.parts["alignment"].item() == pytest.approx(alignment, rel=1e-5)
+    assert loss.parts["uniformity"].item() == pytest.approx(uniformity, rel=1e-5)
+    assert loss.total.item() == pytest.approx(0.3 * alignment + uniformity, rel=1e-5)
+
+
+def test_kinds_share_the_queries(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ten triples of one kind and thirty of the other get two and six of eight queries."""
+    known = graph.known("train")
+    monkeypatch.setattr(known, "two_way", np.array([True, False, True, False]))
+    batch = torch.zeros((40, 3), dtype=torch.long)
+    batch[10:, 1] = 1
+    asked = []
+    objective = HaLE(Hanon(), num_queries=8, gamma_two_way=9.0)
+    zero = torch.zeros(())
+
+    def note(model: Model, some: torch.Tensor, h: Hanon, count: int, *_: object) -> Contrast:
+        asked.append((h.gamma, len(some), count))
+        return Contrast(zero, zero, zero)
+
+    monkeypatch.setattr(objective, "_contrast", note)
+    objective(build(graph), batch, torch.Generator(), known)
+    assert asked == [(6.0, 30, 6), (9.0, 10, 2)]
+    asked.clear()
+    objective(build(graph), batch[10:], torch.Generator(), known)
+    assert asked == [(6.0, 30, 8)], "a kind that is not there has no queries"
+    with pytest.raises(InputError, match="gamma_two_way needs the known answers"):
+        objective(build(graph), batch, torch.Generator())
+    asked.clear()
+    HaLE(Identity(), gamma_two_way=9.0)(build(graph), batch, torch.Generator(), known)
+    assert not asked, "no bound to choose"
+
+
 def test_queries_drawn_by_their_answers() -> None:
     """Of two queries, one with nine answers: by triples it is drawn nine times in ten."""
     names = Vocabulary([str(i) for i in range(12)], "entity"), Vocabulary(["r"], "relation")

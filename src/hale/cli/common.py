@@ -86,6 +86,7 @@ DERIVED_DEFAULTS = {
     "alpha": "by --queries",
     "queries": DEFAULT_QUERIES,
     "gamma_start": "gamma throughout",
+    "gamma_two_way": "gamma for all",
     "validate_every": "a tenth of the run; 5 epochs under patience alone",
     "threads": "as PyTorch chooses",
 }

@@ -76,7 +76,7 @@ def handed_over(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
     gradients, ctx.gradients = ctx.gradients, None
     if gradients is None:
         raise InputError("The engine hands its gradients over once; call it again instead.")
-    found = (part if one else part * grad for part in gradients)
+    found = (part if one else part.mul_(grad) for part in gradients)
     needed = zip(found, ctx.needs_input_grad, strict=False)
     return tuple(gradient if need else None for gradient, need in needed)
 

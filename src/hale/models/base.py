@@ -30,12 +30,13 @@ class Options(TypedDict, total=False):
     similarity: Similarity | None  # the model's own where None
     biases: bool | None
     dropout: float
+    heights: bool
 
 
 class Model(nn.Module, ABC):
     """A knowledge-graph embedding: a query (head, relation) is a vector, compared with entities.
 
-        score(h, r, t) = s(query(h, r), e_t)  [+ b_h + b_t]
+        score(h, r, t) = s(query(h, r), e_t)  [+ b_h + b_t]  [- u_t^2]
 
         s(q, e) = -||q - e||^2          'l2', which the paper takes for every model
                    <q, e>               'dot', of the factorisations
@@ -44,6 +45,10 @@ class Model(nn.Module, ABC):
     Relation r + R is the reciprocal of r, so (t, r + R) asks for heads. A model
     knows nothing of losses, ranking, devices or files. In training, ``dropout``
     zeroes that share of the coordinates of a query, and of whatever lies between.
+
+    With ``heights`` every entity has one more coordinate u_t, the last, at which all
+    queries are zero: a bias inside the squared L2 distance, by which rare answers
+    stand back. What compares vectors needs to know nothing of it.
     """
 
     name: ClassVar[str]
@@ -63,10 +68,12 @@ class Model(nn.Module, ABC):
         similarity: Similarity | None = None,
         biases: bool | None = None,
         dropout: float = 0.0,
+        heights: bool = False,
     ) -> None:
         super().__init__()
         self.size = size
         self.dim = dim
+        self.heights = heights
         self.init_scale = init_scale
         self.similarity: Similarity = similarity or self.similarities[0]
         if self.similarity not in self.similarities:
@@ -76,7 +83,11 @@ class Model(nn.Module, ABC):
                     f"not by {self.similarity}"
                 ]
             )
-        self.entity = Table(size.num_entities, dim)
+        if heights and self.similarity != "l2":
+            raise SettingsError(
+                [f"heights: they go with l2, and this compares by {self.similarity}"]
+            )
+        self.entity = Table(size.num_entities, dim + heights)
         nn.init.normal_(self.entity.weight, std=init_scale)
         self.free_scale = relation_table(size, 1)
         nn.init.constant_(self.free_scale.weight, ONE)
@@ -94,16 +105,24 @@ class Model(nn.Module, ABC):
         """The paper's transform function: head vectors (B, d) and relations (B,) -> (B, d)."""
 
     def query(self, head: Tensor, relation: Tensor) -> Tensor:
-        """The query vectors: (B,), (B,) -> (B, d)."""
+        """The query vectors: (B,), (B,) -> (B, d), or (B, d + 1) with heights."""
         return self.query_of(self.entity(head), relation)
 
     def query_of(self, vectors: Tensor, relation: Tensor) -> Tensor:
-        """The query vectors of heads that were looked up: (B, d), (B,) -> (B, d)."""
+        """The query vectors of heads that were looked up: (B, d), (B,) -> (B, d).
+
+        With heights both have a column more, of zeros in what is returned.
+        """
+        if not self.heights:
+            return self._dropped(vectors, relation)
+        return functional.pad(self._dropped(vectors[:, :-1].contiguous(), relation), (0, 1))
+
+    def _dropped(self, vectors: Tensor, relation: Tensor) -> Tensor:
         queries: Tensor = self.dropout(self.transform(vectors, relation))
         return queries
 
     def entities(self) -> Tensor:
-        """All entity vectors (N, d)."""
+        """All entity vectors (N, d), or (N, d + 1) with heights."""
         return self.entity.weight
 
     def scale(self, relation: Tensor) -> Tensor:

@@ -125,6 +125,10 @@ def _mean_answers(model: Model, facts: Tensor, length: Tensor) -> tuple[Tensor, 
         weights.index_add_(0, tail, scale)
     rows = torch.unique(facts[:, 2])
     means = sums[rows] / weights[rows].unsqueeze(1)
+    if model.heights:  # queries have none: what is usual of the others
+        others = torch.ones(len(table), dtype=torch.bool, device=table.device)
+        others[rows] = False
+        means[:, -1] = table[others, -1].square().mean().sqrt()
     if model.similarity == "dot":
         size = torch.linalg.vector_norm(means, dim=1, keepdim=True).clamp_min(1e-12)
         means = means * (length / size)

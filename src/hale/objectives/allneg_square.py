@@ -46,6 +46,7 @@ class AllNegSquare(Objective):
     takes_biases = False
     takes_activation = False
     takes_dropout = False
+    takes_heights = False
     because = (
         "the sum over all triples is exact only where a score is a polynomial of the tables' rows"
     )

@@ -57,6 +57,7 @@ class Objective(ABC):
     takes_biases: ClassVar[bool] = True
     takes_activation: ClassVar[bool] = True
     takes_dropout: ClassVar[bool] = True
+    takes_heights: ClassVar[bool] = True
     because: ClassVar[str] = ""
     defaults: ClassVar[Mapping[str, object]] = {}
 

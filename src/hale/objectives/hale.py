@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from hale.activations import Activation, Halin, Hanon, make_activation
-from hale.engine import contrast
+from hale.engine import Contrast, contrast
 from hale.errors import InputError
 from hale.graph import KnownAnswers
 from hale.models import Model, Similarity
@@ -30,16 +30,21 @@ class HaLE(Objective):
                                                                 m given or alpha B
 
     The paper's last equation carries a minus before lambda; read literally it
-    would push positives apart. Three things the paper does not do: ``leave_out_known``
+    would push positives apart. Four things the paper does not do: ``leave_out_known``
     drops a query's answers in train from its own sum; ``gamma_start`` lets the bound
-    of the activation go from there to gamma over the run; ``query_power`` p draws a
-    query with k answers in train by k^-p, so that at 1 all distinct queries are drawn
-    alike (at 0 all triples are).
+    of the activation go from there to gamma over the run; ``gamma_two_way`` is another
+    bound for relations that mostly run both ways, where the true answer is to be told
+    from its nearest rivals and few of those are answers yet unknown; ``query_power`` p
+    draws a query with k answers in train by k^-p, so that at 1 all distinct queries are
+    drawn alike (at 0 all triples are).
     """
 
     name = "hale"
     uses = frozenset(
-        {"queries", "alpha", "weight", "square", "leave_out_known", "gamma_start", "query_power"}
+        {
+            *("queries", "alpha", "weight", "square", "leave_out_known"),
+            *("gamma_start", "gamma_two_way", "query_power"),
+        }
     )
     formula = "lambda mean h(c_r d_p^2)^2 + mean_i log sum_j exp(-h(c_i d_ij^2))"
     source = "Wang et al., WWW 2022"
@@ -58,10 +63,12 @@ class HaLE(Objective):
         relation_scale: bool = True,
         leave_out_known: bool = True,
         gamma_start: float | None = None,
+        gamma_two_way: float | None = None,
         query_power: float = 0.0,
     ) -> None:
         self.activation = activation
         self.gamma_start = gamma_start
+        self.gamma_two_way = gamma_two_way
         self.query_power = query_power
         if (num_queries is None) == (alpha is None):
             raise InputError("HaLE takes a number of sampled queries or their share alpha.")
@@ -84,6 +91,7 @@ class HaLE(Objective):
             relation_scale=settings.relation_scale,
             leave_out_known=settings.leave_out_known,
             gamma_start=settings.gamma_start,
+            gamma_two_way=settings.gamma_two_way,
             query_power=settings.query_power,
         )
 
@@ -103,25 +111,61 @@ class HaLE(Objective):
         generator: torch.Generator,
         known: KnownAnswers | None = None,
     ) -> Loss:
-        """The loss of positive triples (B, 3); min(m, B) of their queries are sampled."""
+        """The loss of positive triples (B, 3); min(m, B) of their queries are sampled.
+
+        Where relations differ in their bound, each kind has its share of the m queries and of
+        the loss.
+        """
+        count = self.num_queries or max(1, round((self.alpha or 0) * len(triples)))
+        found = []
+        for activation, some in self._kinds(triples, known):
+            share = len(some) / len(triples)
+            drawn = max(1, round(share * count))
+            found.append((share, self._contrast(model, some, activation, drawn, generator, known)))
+        total, alignment, uniformity = (
+            torch.stack([share * each[term] for share, each in found]).sum() for term in range(3)
+        )
+        return Loss(total, {"alignment": alignment, "uniformity": uniformity})
+
+    def _kinds(
+        self, triples: Tensor, known: KnownAnswers | None
+    ) -> list[tuple[Activation, Tensor]]:
+        """The triples by the activation that is theirs, no kind empty."""
+        if self.gamma_two_way is None or not isinstance(self.activation, Hanon | Halin):
+            return [(self.activation, triples)]
+        if known is None:
+            raise InputError("gamma_two_way needs the known answers of the training triples.")
+        two_way = torch.from_numpy(known.two_way).to(triples.device)[triples[:, 1]]
+        sharper = replace(self.activation, gamma=self.gamma_two_way)
+        kinds = ((self.activation, triples[~two_way]), (sharper, triples[two_way]))
+        return [(activation, some) for activation, some in kinds if len(some)]
+
+    def _contrast(
+        self,
+        model: Model,
+        triples: Tensor,
+        activation: Activation,
+        count: int,
+        generator: torch.Generator,
+        known: KnownAnswers | None,
+    ) -> Contrast:
+        """Both terms for triples (B, 3) of one activation, against ``count`` of their queries."""
         head, relation, tail = triples.unbind(dim=1)
         entities, heads = with_rows(model.entities(), head)
         queries = model.query_of(heads, relation)  # (B, d)
         scale = self._scale(model, relation, queries)  # (B,)
-        count = self.num_queries or max(1, round((self.alpha or 0) * len(triples)))
         drawn = self._draw(triples, count, generator, known).to(triples.device)
-        found = contrast(
+        return contrast(
             queries,
             entities,
             scale,
             tail,
             drawn,
-            self.activation,
+            activation,
             weight=self.weight,
             square=self.square,
             without=self._left_out(model, triples.index_select(0, drawn), known),
         )
-        return Loss(found.total, {"alignment": found.alignment, "uniformity": found.uniformity})
 
     def _draw(
         self, triples: Tensor, count: int, generator: torch.Generator, known: KnownAnswers | None
