@@ -47,7 +47,8 @@ struct Problem {
     const float* entities;   // (n, d)
     const float* scale;      // (m,)
     int32_t activation;
-    float beta, gamma;
+    float beta;
+    const float* gammas;      // (m,) the bound of the activation, for each query its own
     const int64_t* left_out;  // entities left out, query by query, ascending for each
     const int64_t* left_from;  // (m + 1,) where those of a query begin
     float share;                 // weight of each query in the value: 1 / number of all queries
@@ -162,26 +163,31 @@ ALWAYS_INLINE Vec reciprocal(Vec x) {
 #endif
 }
 
-// ---- activations: w = exp(floor - h(x)) and g = w h'(x) / factor() -------------------------
+// ---- activations: w = exp(floor - h(x)) and g = w h'(x) / factor(gamma) ---------------------
 
 struct Weighed {
     Vec w, g;
 };
 
+// What the queries of a vector have of their own.
+struct Own {
+    Vec floor;   // h at the nearest entity, where the activation is not bounded
+    Vec gamma;   // the bound
+    Vec middle;  // (beta / 2 + ln gamma) log2(e), where Hanon is halfway up
+};
+
+float middle_of(float beta, float gamma) { return (beta * 0.5f + std::log(gamma)) * kLog2e; }
+
 // Hanon: gamma times a sigmoid. Bounded by gamma, it needs no floor: exp(-h) stays in range.
 struct Hanon {
     static constexpr bool bounded = true;
-    float steepness, middle, depth, scaled;  // beta log2(e), (beta/2 + ln gamma) log2(e), ...
-    Hanon(float beta, float gamma)
-        : steepness(beta * kLog2e),
-          middle((beta * 0.5f + std::log(gamma)) * kLog2e),
-          depth(-gamma * kLog2e),
-          scaled(beta * gamma) {}
-    float factor() const { return scaled; }
-    ALWAYS_INLINE Weighed weigh(Vec x, Vec) const {
-        Vec y = larger(splat(-125.0f), splat(middle) - x * splat(steepness));
+    float beta, steepness;  // beta, beta log2(e)
+    explicit Hanon(float b) : beta(b), steepness(b * kLog2e) {}
+    float factor(float gamma) const { return beta * gamma; }
+    ALWAYS_INLINE Weighed weigh(Vec x, const Own& own) const {
+        Vec y = larger(splat(-125.0f), own.middle - x * splat(steepness));
         Vec u = exp2(y), share = reciprocal(u + splat(1.0f)), rest = u * share;  // 1 - share
-        Vec w = exp2(share * splat(depth));
+        Vec w = exp2(share * (own.gamma * splat(-kLog2e)));
         return {w, w * (share * rest)};
     }
 };
@@ -196,36 +202,35 @@ ALWAYS_INLINE Vec above(Vec value, Vec floor) {
 // A Hanon whose bound is beyond exp()'s range.
 struct SteepHanon {
     static constexpr bool bounded = false;
-    float steepness, middle, beta, gamma;
-    SteepHanon(float b, float g)
-        : steepness(b * kLog2e), middle((b * 0.5f + std::log(g)) * kLog2e), beta(b), gamma(g) {}
-    float factor() const { return beta; }
-    ALWAYS_INLINE Vec odds(Vec x) const {
-        Vec y = larger(splat(-125.0f), splat(middle) - x * splat(steepness));
+    float beta, steepness;
+    explicit SteepHanon(float b) : beta(b), steepness(b * kLog2e) {}
+    float factor(float) const { return beta; }
+    ALWAYS_INLINE Vec odds(Vec x, const Own& own) const {
+        Vec y = larger(splat(-125.0f), own.middle - x * splat(steepness));
         return exp2(smaller(splat(125.0f), y));
     }
-    ALWAYS_INLINE Vec value(Vec x) const {
-        return reciprocal(odds(x) + splat(1.0f)) * splat(gamma);
+    ALWAYS_INLINE Vec value(Vec x, const Own& own) const {
+        return reciprocal(odds(x, own) + splat(1.0f)) * own.gamma;
     }
-    ALWAYS_INLINE Weighed weigh(Vec x, Vec floor) const {
-        Vec u = odds(x), share = reciprocal(u + splat(1.0f)), a = share * splat(gamma);
-        Vec w = above(a, floor);
+    ALWAYS_INLINE Weighed weigh(Vec x, const Own& own) const {
+        Vec u = odds(x, own), share = reciprocal(u + splat(1.0f)), a = share * own.gamma;
+        Vec w = above(a, own.floor);
         return {w, w * (a * (u * share))};
     }
 };
 
 struct Halin {
     static constexpr bool bounded = false;
-    float beta, gamma;
-    float factor() const { return 1.0f; }
+    float beta;
+    float factor(float) const { return 1.0f; }
     ALWAYS_INLINE Vec uncut(Vec x) const {
         return x < splat(1.0f) ? x + x : splat(beta) * (x - splat(1.0f)) + splat(2.0f);
     }
-    ALWAYS_INLINE Vec value(Vec x) const { return smaller(splat(gamma), uncut(x)); }
-    ALWAYS_INLINE Weighed weigh(Vec x, Vec floor) const {
+    ALWAYS_INLINE Vec value(Vec x, const Own& own) const { return smaller(own.gamma, uncut(x)); }
+    ALWAYS_INLINE Weighed weigh(Vec x, const Own& own) const {
         Vec slope = x < splat(1.0f) ? splat(2.0f) : splat(beta);
-        slope = uncut(x) < splat(gamma) ? slope : splat(0.0f);
-        Vec w = above(value(x), floor);
+        slope = uncut(x) < own.gamma ? slope : splat(0.0f);
+        Vec w = above(value(x, own), own.floor);
         return {w, w * slope};
     }
 };
@@ -233,11 +238,11 @@ struct Halin {
 struct XExp {
     static constexpr bool bounded = false;
     static constexpr float limit = 40.0f;
-    float factor() const { return 1.0f; }
+    float factor(float) const { return 1.0f; }
     ALWAYS_INLINE Vec grown(Vec x) const { return exp2(smaller(splat(limit), x) * splat(kLog2e)); }
-    ALWAYS_INLINE Vec value(Vec x) const { return x * grown(x); }
-    ALWAYS_INLINE Weighed weigh(Vec x, Vec floor) const {
-        Vec up = grown(x), w = above(x * up, floor);
+    ALWAYS_INLINE Vec value(Vec x, const Own&) const { return x * grown(x); }
+    ALWAYS_INLINE Weighed weigh(Vec x, const Own& own) const {
+        Vec up = grown(x), w = above(x * up, own.floor);
         return {w, w * (x < splat(limit) ? up * (splat(1.0f) + x) : up)};
     }
 };
@@ -245,10 +250,10 @@ struct XExp {
 struct Linear {  // 2x and x
     static constexpr bool bounded = false;
     float slope;
-    float factor() const { return slope; }
-    ALWAYS_INLINE Vec value(Vec x) const { return splat(slope) * x; }
-    ALWAYS_INLINE Weighed weigh(Vec x, Vec floor) const {
-        Vec w = above(value(x), floor);
+    float factor(float) const { return slope; }
+    ALWAYS_INLINE Vec value(Vec x, const Own&) const { return splat(slope) * x; }
+    ALWAYS_INLINE Weighed weigh(Vec x, const Own& own) const {
+        Vec w = above(value(x, own), own.floor);
         return {w, w};
     }
 };
@@ -256,8 +261,8 @@ struct Linear {  // 2x and x
 struct Arctanh {  // exp(-2 arctanh(x)) = (1 - x) / (1 + x): no logarithm needed
     static constexpr bool bounded = true;
     static constexpr float limit = 0.999f;
-    float factor() const { return 2.0f; }
-    ALWAYS_INLINE Weighed weigh(Vec x, Vec) const {
+    float factor(float) const { return 2.0f; }
+    ALWAYS_INLINE Weighed weigh(Vec x, const Own&) const {
         Vec one = splat(1.0f), edge = splat(limit);
         Vec inside = smaller(edge, x);
         Vec inverse = reciprocal(one + inside);
@@ -349,6 +354,8 @@ struct Shared {
     Floats scale;    // (mp,)    c_i
     Floats norms;    // (mp,)    c_i |q_i|^2
     Floats floor;    // (mp,)    h at the nearest entity, for unbounded activations
+    Floats gammas;   // (mp,)    bounds; of lanes without a query one
+    Floats middles;  // (mp,)    where Hanon is halfway up
     Floats push;     // (mp, dp) s_i q_i
     Floats push_by;  // (mp,)    s_i = 2 factor share c_i / Z_i
 
@@ -361,9 +368,14 @@ struct Shared {
           scale(mp),
           norms(mp),
           floor(mp),
+          gammas(mp),
+          middles(mp),
           push(mp * dp),
           push_by(mp) {
+        gammas.fill(1.0f);
         for (int64_t i = 0; i < ask.m; ++i) {
+            gammas[i] = ask.gammas[i];
+            middles[i] = middle_of(ask.beta, ask.gammas[i]);
             const float* q = ask.queries + i * ask.d;
             double norm = 0;
             for (int64_t k = 0; k < ask.d; ++k) {
@@ -373,6 +385,10 @@ struct Shared {
             scale[i] = ask.scale[i];
             norms[i] = static_cast<float>(ask.scale[i] * norm);
         }
+    }
+
+    Own own(int64_t lane) const {
+        return {load(&floor[lane]), load(&gammas[lane]), load(&middles[lane])};
     }
 
     // Queries taken together: as many as fit the registers, and the first-level cache with all
@@ -544,8 +560,7 @@ class Worker {
         const A h = by;  // a copy on the stack: nothing that is stored can change it
         const int64_t mp = all.mp, d = ask.d, step = stride;
         const float *rows_of_tile = tile, *turned = &all.turned[lane], *scale = &all.scale[lane],
-                    *norms = &all.norms[lane], *floors = &all.floor[lane],
-                    *masks = mask.begin() + lane;
+                    *norms = &all.norms[lane], *masks = mask.begin() + lane;
         float* __restrict totals = sums.begin() + lane;
         g += lane;
         for (int64_t j = 0; j < kTile; j += R) {
@@ -557,12 +572,12 @@ class Worker {
             multiply<R, V>(acc, d, rows_of_tile + j * step, step, 1, turned, mp);
             UNROLL for (int v = 0; v < V; ++v) {
                 const int64_t at = v * kLanes;
-                Vec floor = load(floors + at);
+                const Own own = all.own(lane + at);
                 Vec total_w = load(totals + at), total_g = load(totals + mp + at),
                     total_gx = load(totals + 2 * mp + at);
                 UNROLL for (int r = 0; r < R; ++r) {
                     Vec x = larger(splat(0.0f), acc[r][v]);  // rounding can go below zero
-                    Weighed out = h.weigh(x, floor);
+                    Weighed out = h.weigh(x, own);
                     if (Masked) {
                         Vec keep = load(masks + (j + r) * mp + at);
                         out.w *= keep;
@@ -699,7 +714,7 @@ void run(const Problem& ask, const A& h) {
                 for (int t = 1; t < started; ++t) {
                     least = smaller(load(&workers[t]->nearest[v]), least);
                 }
-                store(&all.floor[v], h.value(least));
+                store(&all.floor[v], h.value(least, all.own(v)));
             }
         }
     };
@@ -714,7 +729,7 @@ void run(const Problem& ask, const A& h) {
             // w of a NaN is not always one, but g x is.
             ask.logs[i] = std::isnan(gx) ? gx : std::log(w) - all.floor[i];
             if (!ask.workspace) continue;
-            const double share = ask.share * h.factor() / w;
+            const double share = ask.share * h.factor(ask.gammas[i]) / w;
             const float s = static_cast<float>(2 * share * ask.scale[i]);
             const float* q = ask.queries + i * ask.d;
             all.push_by[i] = s;
@@ -757,10 +772,12 @@ void sweep(const Problem& ask) {
     constexpr float kSafeBound = 60.0f;  // exp(-60) is far from the smallest float
     switch (ask.activation) {
         case kHanon:
-            if (ask.gamma <= kSafeBound) return run(ask, Hanon{ask.beta, ask.gamma});
-            return run(ask, SteepHanon{ask.beta, ask.gamma});
+            if (*std::max_element(ask.gammas, ask.gammas + ask.m) <= kSafeBound) {
+                return run(ask, Hanon{ask.beta});
+            }
+            return run(ask, SteepHanon{ask.beta});
         case kHalin:
-            return run(ask, Halin{ask.beta, ask.gamma});
+            return run(ask, Halin{ask.beta});
         case kXExp:
             return run(ask, XExp{});
         case kDouble:
@@ -781,7 +798,8 @@ struct Alignment {
     const float* scale;     // (b,)
     const int64_t* tails;   // (b,) rows of entities
     int32_t activation;
-    float beta, gamma;
+    float beta;
+    const float* gammas;  // (b,) bounds
     int32_t square;    // whether the sum is of a_i^2
     float share;       // weight of each positive in the sum
     int32_t threads;
@@ -845,7 +863,7 @@ void align(const Alignment& ask) {
                 distance += by_query[k] * by_query[k];
             }
             const Value a =
-                activate(ask.activation, ask.beta, ask.gamma, double(ask.scale[i]) * distance);
+                activate(ask.activation, ask.beta, ask.gammas[i], double(ask.scale[i]) * distance);
             const double slope = ask.share * a.slope * (ask.square ? 2 * a.value : 1.0);
             const float pull = static_cast<float>(2 * slope * ask.scale[i]);
             ask.activated[i] = static_cast<float>(a.value);

@@ -31,12 +31,16 @@ class Activation(ABC):
         return math.inf
 
     @abstractmethod
-    def value_and_slope(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        """h(x) and h'(x), elementwise, as new tensors."""
+    def value_and_slope(self, x: Tensor, gamma: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        """h(x) and h'(x), elementwise, as new tensors.
 
-    def __call__(self, x: Tensor) -> Tensor:
+        ``gamma``, of x's shape or one that spreads over it, takes the place of the bound where
+        there is one.
+        """
+
+    def __call__(self, x: Tensor, gamma: Tensor | None = None) -> Tensor:
         """h(x), differentiable once through the slope written here."""
-        value: Tensor = _Activate.apply(x, self)  # type: ignore[no-untyped-call]
+        value: Tensor = _Activate.apply(x, self, gamma)  # type: ignore[no-untyped-call]
         return value
 
 
@@ -44,15 +48,19 @@ class _Activate(torch.autograd.Function):
     """Keeps the slope for the backward pass, so value and gradient cannot disagree."""
 
     @staticmethod
-    def forward(ctx: torch.autograd.function.FunctionCtx, x: Tensor, h: Activation) -> Tensor:
-        value, slope = h.value_and_slope(x)
+    def forward(
+        ctx: torch.autograd.function.FunctionCtx, x: Tensor, h: Activation, gamma: Tensor | None
+    ) -> Tensor:
+        value, slope = h.value_and_slope(x, gamma)
         ctx.save_for_backward(slope)
         return value
 
     @staticmethod
-    def backward(ctx: torch.autograd.function.FunctionCtx, grad: Tensor) -> tuple[Tensor, None]:
+    def backward(
+        ctx: torch.autograd.function.FunctionCtx, grad: Tensor
+    ) -> tuple[Tensor, None, None]:
         (slope,) = ctx.saved_tensors  # type: ignore[attr-defined]
-        return grad * slope, None
+        return grad * slope, None, None
 
 
 @dataclass(frozen=True)
@@ -77,14 +85,16 @@ class Hanon(Activation):
         """Gamma."""
         return self.gamma
 
-    def value_and_slope(self, x: Tensor) -> tuple[Tensor, Tensor]:
+    def value_and_slope(self, x: Tensor, gamma: Tensor | None = None) -> tuple[Tensor, Tensor]:
         """h, and h' = beta h (1 - h / gamma).
 
         The last factor is the sigmoid on the other side: at saturation the difference would
         have no digits left.
         """
-        place = (self.beta * x).sub_(self.beta / 2 + math.log(self.gamma))
-        value = torch.sigmoid(place).mul_(self.gamma)
+        bound = self.gamma if gamma is None else gamma
+        log = math.log(self.gamma) if gamma is None else gamma.log()
+        place = (self.beta * x).sub_(self.beta / 2 + log)
+        value = torch.sigmoid(place).mul_(bound)
         return value, place.neg_().sigmoid_().mul_(value).mul_(self.beta)
 
 
@@ -111,12 +121,13 @@ class Halin(Activation):
         """Gamma."""
         return self.gamma
 
-    def value_and_slope(self, x: Tensor) -> tuple[Tensor, Tensor]:
+    def value_and_slope(self, x: Tensor, gamma: Tensor | None = None) -> tuple[Tensor, Tensor]:
         """The three pieces."""
+        bound = x.new_tensor(self.gamma) if gamma is None else gamma
         near = x < 1
         free = torch.where(near, 2 * x, self.beta * (x - 1) + 2)
         slope = torch.where(near, 2.0, self.beta).to(x.dtype)
-        return free.clamp_max(self.gamma), slope.masked_fill(free >= self.gamma, 0.0)
+        return torch.minimum(free, bound), slope.masked_fill(free >= bound, 0.0)
 
 
 @dataclass(frozen=True)
@@ -129,7 +140,11 @@ class XExp(Activation):
     name: ClassVar[str] = "xexp"
     limit: ClassVar[float] = 40.0
 
-    def value_and_slope(self, x: Tensor) -> tuple[Tensor, Tensor]:
+    def value_and_slope(
+        self,
+        x: Tensor,
+        gamma: Tensor | None = None,  # noqa: ARG002
+    ) -> tuple[Tensor, Tensor]:
         """h, and h' = (1 + x) exp(x) below the limit."""
         grown = x.clamp_max(self.limit).exp()
         return x * grown, torch.where(x < self.limit, grown * (1 + x), grown)
@@ -141,7 +156,11 @@ class Double(Activation):
 
     name: ClassVar[str] = "double"
 
-    def value_and_slope(self, x: Tensor) -> tuple[Tensor, Tensor]:
+    def value_and_slope(
+        self,
+        x: Tensor,
+        gamma: Tensor | None = None,  # noqa: ARG002
+    ) -> tuple[Tensor, Tensor]:
         """2x and 2."""
         return 2 * x, torch.full_like(x, 2.0)
 
@@ -163,7 +182,11 @@ class Arctanh(Activation):
         """The value at the limit."""
         return 2 * math.atanh(self.limit)
 
-    def value_and_slope(self, x: Tensor) -> tuple[Tensor, Tensor]:
+    def value_and_slope(
+        self,
+        x: Tensor,
+        gamma: Tensor | None = None,  # noqa: ARG002
+    ) -> tuple[Tensor, Tensor]:
         """h, and h' = 2 / (1 - x^2) inside the domain."""
         inside = x.clamp_max(self.limit)
         slope = 2 / (1 - inside.square())
@@ -176,7 +199,11 @@ class Identity(Activation):
 
     name: ClassVar[str] = "identity"
 
-    def value_and_slope(self, x: Tensor) -> tuple[Tensor, Tensor]:
+    def value_and_slope(
+        self,
+        x: Tensor,
+        gamma: Tensor | None = None,  # noqa: ARG002
+    ) -> tuple[Tensor, Tensor]:
         """X and 1."""
         return x.clone(), torch.ones_like(x)
 

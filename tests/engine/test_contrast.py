@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import pytest
 import torch
@@ -93,6 +94,42 @@ def assert_agreement(
         room = sum(term[i].abs().max().item() for term in alone)
         worst = (given[i].double() - wanted[i]).abs().max().item()
         assert worst <= 1e-4 * room + 2e-6, f"gradient of {name}: {worst} at {room}"
+
+
+@pytest.mark.parametrize("h", [Hanon(3.0, 6.0), Halin(10.0, 10.0)], ids=str)
+@pytest.mark.parametrize("square", [True, False])
+def test_bounds_of_their_own(h: Hanon | Halin, square: bool) -> None:
+    """Queries of two bounds: the shares of each kind, each under an activation with its bound."""
+    *vectors, tails, _ = draw(20, 50, 6, 20, 0.4, seed=3)
+    sharp = torch.arange(20) % 3 == 0
+    gammas = torch.where(sharp, 9.0, 4.0)
+    drawn = torch.tensor([0, 1, 2, 3, 5, 9, 10])  # three sharp ones of seven
+    exact = [x.double().requires_grad_() for x in vectors]
+    rough = [x.clone().requires_grad_() for x in vectors]
+    total = torch.zeros((), dtype=torch.float64)
+    for kind, gamma in ((sharp, 9.0), (~sharp, 4.0)):
+        rows = kind.nonzero().squeeze(1)
+        mine = torch.isin(rows, drawn).nonzero().squeeze(1)
+        queries, entities, scale = exact
+        pulled, spread = reference(
+            queries[rows],
+            entities,
+            scale[rows],
+            tails[rows],
+            mine,
+            replace(h, gamma=gamma),
+            0.3,
+            square,
+            None,
+        )
+        total = total + len(rows) / 20 * pulled + len(mine) / 7 * spread
+    found = contrast(*rough, tails, drawn, h, weight=0.3, square=square, gammas=gammas)
+    assert found.total.item() == pytest.approx(total.item(), rel=1e-4)
+    wanted = torch.autograd.grad(total, exact)
+    for one, other in zip(torch.autograd.grad(found.total, rough), wanted, strict=True):
+        torch.testing.assert_close(one.double(), other, rtol=1e-3, atol=1e-5)
+    without_gradient = contrast(*vectors, tails, drawn, h, weight=0.3, square=square, gammas=gammas)
+    assert without_gradient.total.item() == pytest.approx(total.item(), rel=1e-4)
 
 
 def test_by_hand() -> None:

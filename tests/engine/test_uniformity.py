@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import pytest
 import torch
@@ -142,6 +143,39 @@ def test_against_autograd_on_drawn_shapes(data: st.DataObject) -> None:
         rows, columns = zip(*pairs, strict=True) if pairs else ((), ())
         without = (torch.tensor(rows, dtype=torch.long), torch.tensor(columns, dtype=torch.long))
     assert_agreement(queries, entities, scale, h, without)
+
+
+@pytest.mark.parametrize("h", [Hanon(3.0, 6.0), Halin(10.0, 10.0)], ids=str)
+@pytest.mark.parametrize("top", [20.0, 100.0])  # the second beyond SAFE_BOUND
+@pytest.mark.parametrize("block", [None, 16 * 130])
+def test_bounds_of_their_own(
+    h: Hanon | Halin, top: float, block: int | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each query alone, under an activation with its bound: the mean of those."""
+    if block:
+        monkeypatch.setattr(tiles, "BLOCK_ELEMENTS", block)
+        monkeypatch.setattr(native, "BLOCK_ELEMENTS", block)
+    inputs = draw(37, 130, 33, 0.3, seed=4)
+    gammas = torch.linspace(1.0, top, 37)
+    exact = [x.double().requires_grad_() for x in inputs]
+    queries, entities, scale = exact
+    alone = [
+        reference(queries[[i]], entities, scale[[i]], replace(h, gamma=gamma), None)
+        for i, gamma in enumerate(gammas.tolist())
+    ]
+    expected = torch.stack(alone).mean()
+    rough = [x.clone().requires_grad_() for x in inputs]
+    found = uniformity(*rough, h, None, gammas)
+    assert found.item() == pytest.approx(expected.item(), rel=1e-4)
+    wanted = torch.autograd.grad(expected, exact)
+    for one, other in zip(torch.autograd.grad(found, rough), wanted, strict=True):
+        torch.testing.assert_close(one.double(), other, rtol=1e-3, atol=1e-5)
+
+
+@pytest.mark.parametrize("gammas", [torch.ones(2), torch.tensor([1.0, 0.0, 1.0])], ids=str)
+def test_bounds_that_cannot_be_are_refused(gammas: Tensor) -> None:
+    with pytest.raises(InputError, match="a finite bound above zero for each of 3 queries"):
+        uniformity(*draw(3, 20, 4, 0.3, seed=0), Hanon(), None, gammas)
 
 
 @pytest.mark.parametrize("h", ACTIVATIONS, ids=str)

@@ -29,6 +29,7 @@ class Sweep(Protocol):
         without: Pairs | None,
         *,
         gradients: bool,
+        gammas: Tensor | None = None,
     ) -> Swept:
         """Sweep over all entities."""
 

@@ -14,6 +14,7 @@ from hale.engine.choice import choose
 from hale.engine.tiles import Pairs
 from hale.engine.uniformity import (
     all_within,
+    check_bounds,
     check_inputs,
     check_pairs,
     handed_over,
@@ -42,6 +43,7 @@ def contrast(
     weight: float = 1.0,
     square: bool = True,
     without: Pairs | None = None,
+    gammas: Tensor | None = None,
 ) -> Contrast:
     """The weighted pull of positives, and the uniformity of those queries that are drawn.
 
@@ -50,7 +52,8 @@ def contrast(
     ``queries`` (B, d), ``entities`` (N, d), ``scale`` (B,), ``tails`` (B,) rows of entities,
     ``drawn`` (m,) rows of queries, none twice; ``without`` as ``uniformity`` has it, its rows
     counting the drawn. The total is differentiable in the first three. Without ``square`` the
-    positives are not squared.
+    positives are not squared. ``gammas`` (B,) are bounds of the activation for each query, in
+    place of its own.
 
     On the native engine both gradients are written into one table, and positives cost one
     pass; elsewhere, and where no gradient is wanted, it is plain torch, the reference.
@@ -65,19 +68,29 @@ def contrast(
         raise InputError(f"contrast draws from queries 0..{len(queries) - 1}, at least one.")
     if without is not None:
         check_pairs(without, len(drawn), len(entities))
+    check_bounds(gammas, len(queries))
     learning = torch.is_grad_enabled() and any(x.requires_grad for x in (queries, entities, scale))
     if learning and choose(queries, entities, scale, activation) is native.sweep:
         found: tuple[Tensor, Tensor, Tensor] = _Contrast.apply(  # type: ignore[no-untyped-call]
-            queries, entities, scale, tails, drawn, activation, weight, square, without
+            queries, entities, scale, tails, drawn, activation, weight, square, without, gammas
         )
         return Contrast(*found)
     entities, rows = with_rows(entities, tails)
-    activated = activation(scale * geometry.squared_distance(queries, rows))
+    activated = activation(scale * geometry.squared_distance(queries, rows), gammas)
     alignment = (activated.square() if square else activated).mean()
     spread = uniformity(
-        queries.index_select(0, drawn), entities, scale.index_select(0, drawn), activation, without
+        queries.index_select(0, drawn),
+        entities,
+        scale.index_select(0, drawn),
+        activation,
+        without,
+        _of(gammas, drawn),
     )
     return Contrast(weight * alignment + spread, alignment.detach(), spread.detach())
+
+
+def _of(gammas: Tensor | None, drawn: Tensor) -> Tensor | None:
+    return None if gammas is None else gammas.index_select(0, drawn)
 
 
 class _Contrast(torch.autograd.Function):
@@ -93,6 +106,7 @@ class _Contrast(torch.autograd.Function):
         weight: float,
         square: bool,
         without: Pairs | None,
+        gammas: Tensor | None,
     ) -> tuple[Tensor, Tensor, Tensor]:
         swept = native.sweep(
             queries.index_select(0, drawn),
@@ -101,6 +115,7 @@ class _Contrast(torch.autograd.Function):
             activation,
             without,
             gradients=True,
+            gammas=_of(gammas, drawn),
         )
         assert swept.gradients is not None
         by_drawn, by_entity, by_drawn_scale = swept.gradients
@@ -113,6 +128,7 @@ class _Contrast(torch.autograd.Function):
             square=square,
             weight=weight,
             by_entity=by_entity,
+            gammas=gammas,
         )
         by_query.index_add_(0, drawn, by_drawn)
         by_scale.index_add_(0, drawn, by_drawn_scale)
@@ -123,4 +139,4 @@ class _Contrast(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, grad: Tensor, *_parts: Tensor) -> tuple[Tensor | None, ...]:
-        return (*handed_over(ctx, grad), *(None,) * 6)
+        return (*handed_over(ctx, grad), *(None,) * 7)

@@ -40,7 +40,7 @@ class _Problem(ctypes.Structure):
         ("scale", ctypes.c_void_p),
         ("activation", ctypes.c_int32),
         ("beta", ctypes.c_float),
-        ("gamma", ctypes.c_float),
+        ("gammas", ctypes.c_void_p),
         ("left_out", ctypes.c_void_p),
         ("left_from", ctypes.c_void_p),
         ("share", ctypes.c_float),
@@ -66,7 +66,7 @@ class _Alignment(ctypes.Structure):
         ("tails", ctypes.c_void_p),
         ("activation", ctypes.c_int32),
         ("beta", ctypes.c_float),
-        ("gamma", ctypes.c_float),
+        ("gammas", ctypes.c_void_p),
         ("square", ctypes.c_int32),
         ("share", ctypes.c_float),
         ("threads", ctypes.c_int32),
@@ -181,6 +181,7 @@ def sweep(
     without: Pairs | None,
     *,
     gradients: bool,
+    gammas: Tensor | None = None,
 ) -> Swept:
     """The value of the uniformity term and, on request, its three gradients."""
     kernel = library(chosen_build())
@@ -191,6 +192,7 @@ def sweep(
     found = Gradients(
         torch.empty_like(queries), torch.empty_like(entities), torch.empty_like(scale)
     )
+    bounds = _bounds(activation, gammas, m)
     left_out, left_from = _by_query(without, m, n)
     block = m if not gradients else max(16, min(m, BLOCK_ELEMENTS // n // 16 * 16))
     for start in range(0, m, block):
@@ -204,7 +206,7 @@ def sweep(
             scale=scale[start:].data_ptr(),
             activation=KINDS.index(type(activation)),
             beta=getattr(activation, "beta", 0.0),
-            gamma=getattr(activation, "gamma", 0.0),
+            gammas=bounds[start:].data_ptr(),
             left_out=left_out.data_ptr(),
             left_from=left_from[start:].data_ptr(),
             share=1 / m,
@@ -233,6 +235,7 @@ def align(
     square: bool,
     weight: float,
     by_entity: Tensor,
+    gammas: Tensor | None = None,
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Activated distances (B,) of positives, and what their weighted mean pulls.
 
@@ -246,6 +249,7 @@ def align(
     )
     activated, by_scale = torch.empty_like(scale), torch.empty_like(scale)
     by_query = torch.empty_like(queries)
+    bounds = _bounds(activation, gammas, len(queries))
     problem = _Alignment(
         b=len(queries),
         d=queries.shape[1],
@@ -255,7 +259,7 @@ def align(
         tails=tails.data_ptr(),
         activation=KINDS.index(type(activation)),
         beta=getattr(activation, "beta", 0.0),
-        gamma=getattr(activation, "gamma", 0.0),
+        gammas=bounds.data_ptr(),
         square=square,
         share=weight / len(queries),
         threads=torch.get_num_threads(),
@@ -266,6 +270,13 @@ def align(
     )
     kernel.hale_alignment(ctypes.byref(problem))
     return activated, by_query, by_scale
+
+
+def _bounds(activation: Activation, gammas: Tensor | None, count: int) -> Tensor:
+    """The bound of the activation for each query (count,); ones where it has none."""
+    if gammas is not None:
+        return gammas.detach().float().contiguous()
+    return torch.full((count,), getattr(activation, "gamma", 1.0))
 
 
 def _by_query(without: Pairs | None, m: int, n: int) -> Pairs:

@@ -58,6 +58,7 @@ def sweep(
     without: Pairs | None,
     *,
     gradients: bool,
+    gammas: Tensor | None = None,
 ) -> Swept:
     """The value of the uniformity term and, on request, its three gradients."""
     m = len(queries)
@@ -76,6 +77,7 @@ def sweep(
                 _rows_of(without, start, block),
                 entity_gradient,
                 count=m,
+                gammas=None if gammas is None else gammas[rows],
             )
         )
     value = torch.cat([logs for logs, _, _ in parts]).mean()
@@ -100,12 +102,15 @@ def _sweep_block(
     entity_gradient: Tensor | None,  # (N, d), added to
     *,
     count: int,
+    gammas: Tensor | None,  # (b,)
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Log Z (b,) of a block of queries, and its gradients by query and by scale."""
     b, d = queries.shape
     scaled = geometry.lift_queries(queries) * scale[:, None]
     tile = max(256, TILE_ELEMENTS // b)
-    bounded = activation.bound <= SAFE_BOUND
+    bound = activation.bound if gammas is None else float(gammas.max())
+    bounded = bound <= SAFE_BOUND
+    own = None if gammas is None else gammas[:, None]
     cuts = _Cuts(without)
 
     total = queries.new_zeros(b)  # sum_j w
@@ -116,7 +121,7 @@ def _sweep_block(
         columns = slice(start, start + tile)
         near = lifted[columns]
         x = torch.mm(scaled, near.T).clamp_min_(0)  # rounding can go below zero
-        value, slope = activation.value_and_slope(x)
+        value, slope = activation.value_and_slope(x, own)
         left_out = cuts.within(start, tile)
         if left_out is not None:
             value[left_out] = torch.inf

@@ -19,6 +19,7 @@ def uniformity(
     scale: Tensor,
     activation: Activation,
     without: Pairs | None = None,
+    gammas: Tensor | None = None,
 ) -> Tensor:
     """How near the sampled queries are to all entities: smaller is more uniform.
 
@@ -27,7 +28,8 @@ def uniformity(
     ``queries`` (m, d), ``entities`` (N, d), ``scale`` (m,) -> a scalar,
     differentiable in all three. ``without`` is a pair of index tensors
     (query, entity), each pair at most once, to leave out of the sums; a query
-    must keep at least one entity.
+    must keep at least one entity. ``gammas`` (m,) are bounds of the activation for each
+    query, in place of its own.
 
     The gradients are found in the same sweep as the value, so nothing of size
     m * N is kept for the backward pass.
@@ -35,8 +37,9 @@ def uniformity(
     check_inputs(queries, entities, scale)
     if without is not None:
         check_pairs(without, len(queries), len(entities))
+    check_bounds(gammas, len(queries))
     value: Tensor = _Uniformity.apply(  # type: ignore[no-untyped-call]
-        queries, entities, scale, activation, without
+        queries, entities, scale, activation, without, gammas
     )
     return value
 
@@ -50,6 +53,7 @@ class _Uniformity(torch.autograd.Function):
         scale: Tensor,
         activation: Activation,
         without: Pairs | None,
+        gammas: Tensor | None,
     ) -> Tensor:
         sweep = choose(queries, entities, scale, activation)
         swept = sweep(
@@ -59,13 +63,14 @@ class _Uniformity(torch.autograd.Function):
             activation,
             without,
             gradients=any(ctx.needs_input_grad[:3]),
+            gammas=gammas,
         )
         ctx.gradients = swept.gradients
         return swept.value
 
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
-        return (*handed_over(ctx, grad), None, None)
+        return (*handed_over(ctx, grad), None, None, None)
 
 
 def handed_over(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
@@ -96,6 +101,14 @@ def _shape(tensor: Tensor, name: str, dims: int) -> tuple[int, ...]:
     if tensor.dim() != dims:
         raise InputError(f"{name} has {dims} dimension(s), got {tuple(tensor.shape)}.")
     return tuple(tensor.shape)
+
+
+def check_bounds(gammas: Tensor | None, m: int) -> None:
+    """Refuse bounds that are not one for each query, or not positive."""
+    if gammas is None:
+        return
+    if gammas.shape != (m,) or not bool(((gammas > 0) & gammas.isfinite()).all()):
+        raise InputError(f"gammas holds a finite bound above zero for each of {m} queries.")
 
 
 def check_pairs(without: Pairs, m: int, num_entities: int) -> None:

@@ -14,6 +14,7 @@ from torch.nn import functional
 from hale import geometry
 from hale.errors import SettingsError
 from hale.graph import GraphSize
+from hale.models.dropout import Dropout
 from hale.models.tables import Table, relation_table
 
 Similarity = Literal["l2", "dot", "hyperbolic"]
@@ -98,7 +99,7 @@ class Model(nn.Module, ABC):
             self.tail_bias = Table(size.num_entities, 1)
             nn.init.zeros_(self.head_bias.weight)
             nn.init.zeros_(self.tail_bias.weight)
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = Dropout(dropout)
 
     @abstractmethod
     def transform(self, vectors: Tensor, relation: Tensor) -> Tensor:

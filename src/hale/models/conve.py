@@ -46,7 +46,7 @@ class ConvE(Model):
         self.image_norm = nn.BatchNorm2d(1)
         self.filters = nn.Conv2d(1, CHANNELS, KERNEL)
         self.filter_norm = nn.BatchNorm2d(CHANNELS)
-        self.filter_dropout = nn.Dropout2d(self.dropout.p)
+        self.filter_dropout = nn.Dropout2d(self.dropout.share)
         self.project = nn.Linear(CHANNELS * inside, dim)
         self.after = Norm(dim)
         nn.init.constant_(self.after.weight, start_size(self))

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from hale.activations import Activation, Halin, Hanon, make_activation
-from hale.engine import Contrast, contrast
+from hale.engine import contrast
 from hale.errors import InputError
 from hale.graph import KnownAnswers
 from hale.models import Model, Similarity
@@ -111,61 +111,37 @@ class HaLE(Objective):
         generator: torch.Generator,
         known: KnownAnswers | None = None,
     ) -> Loss:
-        """The loss of positive triples (B, 3); min(m, B) of their queries are sampled.
-
-        Where relations differ in their bound, each kind has its share of the m queries and of
-        the loss.
-        """
-        count = self.num_queries or max(1, round((self.alpha or 0) * len(triples)))
-        found = []
-        for activation, some in self._kinds(triples, known):
-            share = len(some) / len(triples)
-            drawn = max(1, round(share * count))
-            found.append((share, self._contrast(model, some, activation, drawn, generator, known)))
-        total, alignment, uniformity = (
-            torch.stack([share * each[term] for share, each in found]).sum() for term in range(3)
-        )
-        return Loss(total, {"alignment": alignment, "uniformity": uniformity})
-
-    def _kinds(
-        self, triples: Tensor, known: KnownAnswers | None
-    ) -> list[tuple[Activation, Tensor]]:
-        """The triples by the activation that is theirs, no kind empty."""
-        if self.gamma_two_way is None or not isinstance(self.activation, Hanon | Halin):
-            return [(self.activation, triples)]
-        if known is None:
-            raise InputError("gamma_two_way needs the known answers of the training triples.")
-        two_way = torch.from_numpy(known.two_way).to(triples.device)[triples[:, 1]]
-        sharper = replace(self.activation, gamma=self.gamma_two_way)
-        kinds = ((self.activation, triples[~two_way]), (sharper, triples[two_way]))
-        return [(activation, some) for activation, some in kinds if len(some)]
-
-    def _contrast(
-        self,
-        model: Model,
-        triples: Tensor,
-        activation: Activation,
-        count: int,
-        generator: torch.Generator,
-        known: KnownAnswers | None,
-    ) -> Contrast:
-        """Both terms for triples (B, 3) of one activation, against ``count`` of their queries."""
+        """The loss of positive triples (B, 3); min(m, B) of their queries are sampled."""
         head, relation, tail = triples.unbind(dim=1)
         entities, heads = with_rows(model.entities(), head)
         queries = model.query_of(heads, relation)  # (B, d)
         scale = self._scale(model, relation, queries)  # (B,)
+        count = self.num_queries or max(1, round((self.alpha or 0) * len(triples)))
         drawn = self._draw(triples, count, generator, known).to(triples.device)
-        return contrast(
+        found = contrast(
             queries,
             entities,
             scale,
             tail,
             drawn,
-            activation,
+            self.activation,
             weight=self.weight,
             square=self.square,
             without=self._left_out(model, triples.index_select(0, drawn), known),
+            gammas=self._bounds(relation, known, scale),
         )
+        return Loss(found.total, {"alignment": found.alignment, "uniformity": found.uniformity})
+
+    def _bounds(self, relation: Tensor, known: KnownAnswers | None, like: Tensor) -> Tensor | None:
+        """The bound of the activation for each query (B,); None where all have the same."""
+        if self.gamma_two_way is None or not isinstance(self.activation, Hanon | Halin):
+            return None
+        if known is None:
+            raise InputError("gamma_two_way needs the known answers of the training triples.")
+        two_way = torch.from_numpy(known.two_way).to(relation.device)
+        gammas = like.new_full((len(two_way),), self.activation.gamma)
+        gammas[two_way] = self.gamma_two_way
+        return gammas.index_select(0, relation)
 
     def _draw(
         self, triples: Tensor, count: int, generator: torch.Generator, known: KnownAnswers | None
