@@ -387,7 +387,7 @@ struct Shared {
         }
     }
 
-    Own own(int64_t lane) const {
+    ALWAYS_INLINE Own own(int64_t lane) const {
         return {load(&floor[lane]), load(&gammas[lane]), load(&middles[lane])};
     }
 

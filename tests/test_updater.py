@@ -54,7 +54,7 @@ def test_before_training_old_triples_score_as_before(name: str) -> None:
 
 
 def test_a_run_with_heights_is_updated_like_any_other() -> None:
-    asked = {"model": "rotl", "heights": True, "gamma_two_way": 8.0, "dropout": 0.1}
+    asked = {"model": "rotl", "heights": True, "dropout": 0.1}
     run = hale.train(ring(24), epochs=20, **asked, **FAST)
     changed = change(run.graph, read_triples(NEW))
     model = grown(run.model, run.settings, changed).eval()

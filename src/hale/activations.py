@@ -123,11 +123,12 @@ class Halin(Activation):
 
     def value_and_slope(self, x: Tensor, gamma: Tensor | None = None) -> tuple[Tensor, Tensor]:
         """The three pieces."""
-        bound = x.new_tensor(self.gamma) if gamma is None else gamma
         near = x < 1
         free = torch.where(near, 2 * x, self.beta * (x - 1) + 2)
         slope = torch.where(near, 2.0, self.beta).to(x.dtype)
-        return torch.minimum(free, bound), slope.masked_fill(free >= bound, 0.0)
+        cut = free >= (self.gamma if gamma is None else gamma)
+        value = free.clamp_max(self.gamma) if gamma is None else torch.minimum(free, gamma)
+        return value, slope.masked_fill(cut, 0.0)
 
 
 @dataclass(frozen=True)

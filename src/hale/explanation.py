@@ -86,7 +86,7 @@ def why(run: Run, head: str, relation: str, tail: str, *, k: int = 5) -> Explana
     code = int(graph.facts.split_codes(fact)[0])
 
     by_head, by_tail = (
-        distances_to(model.entities(), int(fact[0, place])).cpu().numpy() for place in (HEAD, TAIL)
+        distances_to(model.places(), int(fact[0, place])).cpu().numpy() for place in (HEAD, TAIL)
     )
     same = graph.train[graph.train[:, RELATION] == fact[0, RELATION]]
     same = same[(same != fact[0]).any(axis=1)]

@@ -45,7 +45,7 @@ def neighbors(run: Run, entity: str, *, k: int = 10, metric: Metric = "l2") -> l
         raise UnknownNameError("metric", metric, get_args(Metric))
     graph = run.graph
     itself = graph.entity_id(entity)
-    distances = distances_to(run.model.entities(), itself, metric)
+    distances = distances_to(run.model.places(), itself, metric)
     if not torch.isfinite(distances).all():
         raise EvaluationError("The model holds vectors that are not finite; train it again.")
     distances[itself] = torch.inf

@@ -28,6 +28,8 @@ def withdraw(model: Model, first: int, factor: float) -> None:
         table[first:] /= factor
     else:
         centre = table[:first].mean(dim=0)
+        if model.heights:  # away from queries is away from zero
+            centre[-1] = 0
         table[first:] = centre + factor * (table[first:] - centre)
 
 

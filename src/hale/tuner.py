@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     import optuna
 
 JOURNAL = "trials.journal"
+SPACE = 2  # of the searched spaces: trials of another one are of no use
 VALIDATIONS = 6  # of a trial: where it can be given up
 STARTUP = 6  # trials before any is given up
 
@@ -38,7 +39,7 @@ def _hale(trial: optuna.Trial) -> dict[str, object]:
         "batch_size": batch,
         "queries": trial.suggest_categorical("queries", [30, 50, 75, 100, 150]),
         "gamma": trial.suggest_float("gamma", 4.0, 14.0),
-        "gamma_start": trial.suggest_float("gamma_start", 3.0, 10.0),
+        "gamma_start": trial.suggest_float("gamma_start", 3.0, 14.0),
         "beta": trial.suggest_float("beta", 2.0, 5.0),
         "weight": trial.suggest_float("weight", 0.2, 3.0, log=True),
         "learning_rate": trial.suggest_float("learning_rate", 0.002, 0.05, log=True),
@@ -136,8 +137,12 @@ def tune(
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     out.mkdir(parents=True, exist_ok=True)
     storage = optuna.storages.JournalStorage(JournalFileBackend(str(out / JOURNAL)))
-    fixed = "".join(f"-{name}={value}" for name, value in sorted(values.items()) if value)
-    name = f"{graph.name}-{start.strategy}-{start.model}-{start.dim}-{trial_seconds:g}s{fixed}"
+    fixed = "".join(
+        f"-{name}={value}" for name, value in sorted(values.items()) if value is not None
+    )
+    name = (
+        f"{graph.name}-{start.strategy}-{start.model}-{start.dim}-{trial_seconds:g}s-{SPACE}{fixed}"
+    )
     before = {known.study_name: known.n_trials for known in optuna.get_all_study_summaries(storage)}
     study = optuna.create_study(
         study_name=name,

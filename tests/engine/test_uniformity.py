@@ -174,8 +174,24 @@ def test_bounds_of_their_own(
 
 @pytest.mark.parametrize("gammas", [torch.ones(2), torch.tensor([1.0, 0.0, 1.0])], ids=str)
 def test_bounds_that_cannot_be_are_refused(gammas: Tensor) -> None:
+    inputs = draw(3, 20, 4, 0.3, seed=0)
     with pytest.raises(InputError, match="a finite bound above zero for each of 3 queries"):
-        uniformity(*draw(3, 20, 4, 0.3, seed=0), Hanon(), None, gammas)
+        uniformity(*inputs, Hanon(), None, gammas)
+    with pytest.raises(InputError, match="identity has no bound"):
+        uniformity(*inputs, Identity(), None, torch.ones(3))
+    with pytest.raises(InputError, match="float32 on cpu"):
+        uniformity(*inputs, Hanon(), None, torch.ones(3).double())
+
+
+def test_bounds_in_float64() -> None:
+    queries, entities, scale = (x.double() for x in draw(2, 20, 4, 0.3, seed=0))
+    gammas = torch.tensor([4.0, 9.0], dtype=torch.float64)
+    alone = [
+        uniformity(queries[[i]], entities, scale[[i]], Hanon(3.0, gammas[i].item()))
+        for i in range(2)
+    ]
+    both = uniformity(queries, entities, scale, Hanon(), None, gammas)
+    assert both.item() == pytest.approx(sum(alone).item() / 2, rel=1e-12)  # type: ignore[union-attr]
 
 
 @pytest.mark.parametrize("h", ACTIVATIONS, ids=str)

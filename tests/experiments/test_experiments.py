@@ -14,6 +14,7 @@ from hale.experiments.figures import draw_curves, draw_functions
 from hale.experiments.paper import FIVE, TABLE3, TABLE4, TABLE5
 from hale.experiments.render import best_of, render_page, render_table
 from hale.graph import Graph
+from hale.recipes import read_recipe, recipe_files
 from hale.run import Record, load_run
 from hale.stopping import Clock
 from hale.systems import check, complete
@@ -47,6 +48,24 @@ def test_every_cell_is_a_system_that_can_be_trained() -> None:
     for experiment in EXPERIMENTS.values():
         for entry in experiment.entries:
             check(complete(None, **entry.cell.settings(0, 1.0)))
+
+
+def test_every_improvement_differs_from_what_is_tuned() -> None:
+    """A change that the recipe has already would be a row that says nothing."""
+    for entry in EXPERIMENTS["improvements"].entries:
+        if entry.cell.recipe != "auto":
+            continue
+        content = read_recipe(recipe_files()[entry.cell.dataset])["hale"]
+        tuned = {**content.get("any", {}), **content.get("rotl", {})}
+        del tuned["found"]
+        changes = {
+            name: value
+            for name, value in entry.cell.values
+            if complete(None, recipe="none", **tuned).model_dump()[name] != value
+        }
+        assert bool(changes) == (entry.row != "as tuned"), entry.row
+        if entry.row == "one bound for all relations":
+            assert changes == {"gamma_two_way": tuned["gamma"]}
 
 
 def test_cells_of_one_system_are_shared() -> None:

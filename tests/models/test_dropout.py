@@ -14,7 +14,7 @@ def test_the_share_is_lost_and_the_rest_stretched(share: float) -> None:
     vectors = torch.ones(500, 200, requires_grad=True)
     dropped = Dropout(share)(vectors)
     lost = (dropped == 0).double().mean().item()
-    assert lost == pytest.approx(share, abs=0.005)  # five standard deviations
+    assert lost == pytest.approx(share, abs=0.008)  # five standard deviations
     kept = dropped[dropped != 0]
     torch.testing.assert_close(kept, torch.full_like(kept, 1 / (1 - share)), rtol=1e-4, atol=0)
     dropped.sum().backward()  # type: ignore[no-untyped-call]

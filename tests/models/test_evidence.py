@@ -46,6 +46,18 @@ def test_a_new_entity_has_the_usual_height() -> None:
     assert model.entities()[2].tolist() == pytest.approx([2.0, 2.0, 12.5**0.5])
 
 
+def test_entities_that_lost_facts_go_to_the_usual_height() -> None:
+    """Half of the facts of both are gone; the rest would have 1 at (1, 0), and 0 at (0, 0)."""
+    model = make_model("transe", GraphSize(2, 1), 2, heights=True)
+    model.entity.weight.data = torch.tensor([[0.0, 0.0, 3.0], [2.0, 0.0, -4.0]])
+    model.shift.weight.data = torch.tensor([[1.0, 0.0], [-2.0, 0.0]])
+    facts = both([(0, 0, 1)], 1)
+    step_back(model, facts, facts, DRAWS)
+    usual = 12.5**0.5
+    wanted = [0.0, 0.0, (3 + usual) / 2, 1.5, 0.0, (usual - 4) / 2]
+    assert model.entities().flatten().tolist() == pytest.approx(wanted)
+
+
 def test_entities_that_touch_only_new_ones_come_in_a_later_round() -> None:
     """2 follows 1, 3 follows 2: each one place up; 4 is tied to nothing and stays."""
     model = transe(5, 1)

@@ -324,6 +324,19 @@ def test_heights_stand_back_and_queries_have_none(name: str) -> None:
     assert torch.equal(model.query(heads, relations), queries)
 
 
+@pytest.mark.parametrize(
+    "name", [name for name, model in MODELS.items() if "l2" in model.similarities]
+)
+def test_a_penalty_leaves_heights_alone(name: str) -> None:
+    model = build(name, similarity="l2", biases=False, heights=True)
+    triples = torch.tensor([[0, 1, 2], [3, 0, 4]])
+    before = model.penalty(triples, 3.0)
+    (gradient,) = torch.autograd.grad(before, model.entity.weight)
+    assert gradient[[0, 2, 3, 4], :DIM].all()
+    assert not gradient[:, DIM].any()
+    assert model.places().shape == (7, DIM)
+
+
 def test_heights_are_for_distances() -> None:
     with pytest.raises(SettingsError, match="heights: they go with l2, and this compares by dot"):
         build("complex", similarity="dot", heights=True)

@@ -68,7 +68,7 @@ def contrast(
         raise InputError(f"contrast draws from queries 0..{len(queries) - 1}, at least one.")
     if without is not None:
         check_pairs(without, len(drawn), len(entities))
-    check_bounds(gammas, len(queries))
+    check_bounds(gammas, activation, queries)
     learning = torch.is_grad_enabled() and any(x.requires_grad for x in (queries, entities, scale))
     if learning and choose(queries, entities, scale, activation) is native.sweep:
         found: tuple[Tensor, Tensor, Tensor] = _Contrast.apply(  # type: ignore[no-untyped-call]

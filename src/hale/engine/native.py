@@ -275,8 +275,8 @@ def align(
 def _bounds(activation: Activation, gammas: Tensor | None, count: int) -> Tensor:
     """The bound of the activation for each query (count,); ones where it has none."""
     if gammas is not None:
-        return gammas.detach().float().contiguous()
-    return torch.full((count,), getattr(activation, "gamma", 1.0))
+        return gammas.detach().contiguous()
+    return torch.full((count,), getattr(activation, "gamma", 1.0), dtype=torch.float32)
 
 
 def _by_query(without: Pairs | None, m: int, n: int) -> Pairs:

@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from hale.activations import Activation
+from hale.activations import Activation, Halin, Hanon
 from hale.engine.choice import choose
 from hale.engine.tiles import Pairs
 from hale.errors import InputError
@@ -37,7 +37,7 @@ def uniformity(
     check_inputs(queries, entities, scale)
     if without is not None:
         check_pairs(without, len(queries), len(entities))
-    check_bounds(gammas, len(queries))
+    check_bounds(gammas, activation, queries)
     value: Tensor = _Uniformity.apply(  # type: ignore[no-untyped-call]
         queries, entities, scale, activation, without, gammas
     )
@@ -103,10 +103,18 @@ def _shape(tensor: Tensor, name: str, dims: int) -> tuple[int, ...]:
     return tuple(tensor.shape)
 
 
-def check_bounds(gammas: Tensor | None, m: int) -> None:
-    """Refuse bounds that are not one for each query, or not positive."""
+def check_bounds(gammas: Tensor | None, activation: Activation, queries: Tensor) -> None:
+    """Refuse bounds that are not one for each query, not positive, or of no use."""
     if gammas is None:
         return
+    if not isinstance(activation, Hanon | Halin):
+        raise InputError(f"gammas are for hanon and halin, and {activation.name} has no bound.")
+    m = len(queries)
+    if gammas.dtype != queries.dtype or gammas.device != queries.device:
+        raise InputError(
+            f"gammas are numbers like those of the queries ({queries.dtype} on {queries.device}), "
+            f"got {gammas.dtype} on {gammas.device}."
+        )
     if gammas.shape != (m,) or not bool(((gammas > 0) & gammas.isfinite()).all()):
         raise InputError(f"gammas holds a finite bound above zero for each of {m} queries.")
 

@@ -21,6 +21,7 @@ from hale.errors import HaleWarning
 from hale.evaluator import evaluate
 from hale.graph import Graph
 from hale.run import Run, load_run
+from hale.settings import make_settings
 from hale.store import SETTINGS, replace_whole
 from hale.systems import complete
 from hale.trainer import Observer, train
@@ -76,7 +77,7 @@ class Filled:
 
     def same_settings(self, other: Filled) -> bool:
         """Whether two cells differ by their seeds only."""
-        mine, others = ({**cell.settings, "seed": 0} for cell in (self, other))
+        mine, others = (make_settings(**{**cell.settings, "seed": 0}) for cell in (self, other))
         return mine == others
 
 
@@ -138,7 +139,7 @@ def trained(
 def is_current(cell: Cell, filled: Filled) -> bool:
     """Whether a finished cell has the settings that it would be given now."""
     asked = complete(load_quietly(cell.dataset), **cell.settings(filled.seed, filled.scale))
-    return asked.model_dump(mode="json") == filled.settings
+    return asked == make_settings(**filled.settings)
 
 
 @lru_cache(maxsize=1)

@@ -106,7 +106,7 @@ def project_points(run: Run, target: Path, *, finished: str, seed: int = 0) -> N
         from sklearn.manifold import TSNE
     except ImportError:
         raise MissingExtraError("t-SNE", "paper") from None
-    vectors = run.model.entities().detach().cpu().numpy()
+    vectors = run.model.places().detach().cpu().numpy()
     draws = np.random.default_rng(seed)
     chosen = np.sort(draws.choice(len(vectors), min(POINTS, len(vectors)), replace=False))
     tsne = TSNE(n_components=2, init="pca", random_state=seed)

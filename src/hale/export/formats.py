@@ -51,6 +51,7 @@ def export_run(
         "graph": run.graph.name,
         "model": run.settings.model,
         "similarity": run.model.similarity,
+        "heights": run.model.heights,
         "step": run.summary.kept_step,
         "tables": tables.shapes(),
     }

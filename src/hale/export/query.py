@@ -22,7 +22,7 @@ def query_vectors(
     relation: Names | None = None,
     tail: Names | None = None,
 ) -> NDArray[np.float32]:
-    """Query vectors q(h, r) of tails, or q(t, r + R) of heads: (n, d).
+    """Query vectors q(h, r) of tails, or q(t, r + R) of heads: (n, d), as wide as the entities'.
 
     The nearest entity vectors answer the question: score = -||q - e||^2 for
     models that rank by the squared L2 distance, <q, e> for those that rank by

@@ -25,7 +25,7 @@ OF_ENTITIES = ("entity", "head_bias", "tail_bias")
 class Tables:
     """Everything a model knows, by whom it is about.
 
-    ``entities`` (N, d) are the vectors that queries are compared with. Relation
+    ``entities`` (N, d), with heights (N, d + 1), are what queries are compared with. Relation
     tables have 2R rows: relation r in row r, its reciprocal in row r + R.
     ``of_entities`` and ``others`` hold what else there is (biases, shared weights).
     """

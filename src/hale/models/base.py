@@ -47,9 +47,10 @@ class Model(nn.Module, ABC):
     knows nothing of losses, ranking, devices or files. In training, ``dropout``
     zeroes that share of the coordinates of a query, and of whatever lies between.
 
-    With ``heights`` every entity has one more coordinate u_t, the last, at which all
-    queries are zero: a bias inside the squared L2 distance, by which rare answers
-    stand back. What compares vectors needs to know nothing of it.
+    With ``heights`` the vector of an entity has one more coordinate u_t, the last, at which
+    all queries are zero: a bias inside the squared L2 distance, by which rare answers stand
+    back. What compares queries with entities needs to know nothing of it; the sign has no
+    meaning, so what compares entities with each other takes their ``places``.
     """
 
     name: ClassVar[str]
@@ -125,6 +126,10 @@ class Model(nn.Module, ABC):
     def entities(self) -> Tensor:
         """All entity vectors (N, d), or (N, d + 1) with heights."""
         return self.entity.weight
+
+    def places(self) -> Tensor:
+        """Where the entities are (N, d), to be compared with each other: without their heights."""
+        return self.entity.weight[:, : self.dim]
 
     def scale(self, relation: Tensor) -> Tensor:
         """The relation's positive scale c_r inside the activation: (B,) -> (B,).
@@ -208,10 +213,10 @@ class Model(nn.Module, ABC):
         """The mean over triples (B, 3) of sum |h|^p + sum |t|^p + sum |r|^p, r all of its rows.
 
         With p = 3 the nuclear 3-norm of Lacroix et al. (2018). Powers of relation tables are
-        taken once per row, not once per triple.
+        taken once per row, not once per triple. Heights are left alone.
         """
         head, relation, tail = triples.unbind(dim=1)
-        rows = self.entity(torch.cat((head, tail)))
+        rows = self.entity(torch.cat((head, tail)))[:, : self.dim]
         total = 2 * self.sizes(rows).pow(power).sum(dim=-1).mean()
         for table in self.relation_rows():
             total = total + self.sizes(table).pow(power).flatten(1).sum(dim=-1)[relation].mean()

@@ -26,7 +26,7 @@ class Dropout(nn.Module):
             return vectors
         seed = int(torch.randint(1 << 62, ()))
         draws = np.random.Generator(np.random.SFC64(seed))
-        lost = round(self.share * STEPS)
+        lost = min(STEPS - 1, round(self.share * STEPS))
         kept = draws.integers(0, STEPS, vectors.shape, dtype=np.uint16) >= lost
         mask = torch.from_numpy(kept).to(vectors.device, vectors.dtype)
         return vectors * mask.mul_(STEPS / (STEPS - lost))

@@ -24,10 +24,11 @@ def start_new_rows(model: Model, old: GraphSize, facts: Tensor, generator: torch
 
         e_t = sum c_r a(q(h, r)) / sum c_r   over facts (h, r, t) with h and r placed,
 
-    where a(q) is q itself by L2 distance, log_0(q) on the ball, and by inner product q's
-    direction at the mean length of the known rows. A new relation starts as a copy of the known
-    one, or the reciprocal, that ranks its facts best (``closest_relation``). Both go on in
-    rounds, so that entities which touch only new ones find a place as soon as those have one.
+    where a(q) is q itself by L2 distance (at the usual height, where entities have one),
+    log_0(q) on the ball, and by inner product q's direction at the mean length of the known
+    rows. A new relation starts as a copy of the known one, or the reciprocal, that ranks its
+    facts best (``closest_relation``). Both go on in rounds, so that entities which touch only
+    new ones find a place as soon as those have one.
     What no fact ties to anything known stays as it was initialised.
     """
     was_training = model.training
@@ -42,12 +43,13 @@ def start_new_rows(model: Model, old: GraphSize, facts: Tensor, generator: torch
         if bias is not None:
             bias.weight[old.num_entities :] = bias.weight[: old.num_entities].mean()
     length = torch.linalg.vector_norm(model.entities()[: old.num_entities], dim=1).mean()
+    height = usual_height(model, old.num_entities)
 
     while True:
         head, relation, tail = facts.unbind(dim=1)
         usable = relation_placed[relation] & entity_placed[head] & ~entity_placed[tail]
         if usable.any():
-            rows, means = _mean_answers(model, facts[usable], length)
+            rows, means = _mean_answers(model, facts[usable], length, height)
             model.entities()[rows] = means
             entity_placed[rows] = True
             continue
@@ -103,18 +105,32 @@ def step_back(model: Model, removed: Tensor, left: Tensor, generator: torch.Gene
     remaining = torch.bincount(left[:, 2], minlength=len(table))[rows]
     share = (lost / (lost + remaining)).unsqueeze(1).to(table.dtype)
     length = torch.linalg.vector_norm(table, dim=1).mean()
+    height = usual_height(model, len(table))
     drawn = torch.randn(table[rows].shape, generator=generator, dtype=table.dtype)
     target = model.init_scale * drawn.to(table.device)
+    if model.heights:
+        target[:, -1] = height
     asked = left[torch.isin(left[:, 2], rows)]
     if len(asked):
-        found, means = _mean_answers(model, asked, length)
+        found, means = _mean_answers(model, asked, length, height)
         target[torch.searchsorted(rows, found)] = means
     table[rows] = (1 - share) * table[rows] + share * target
     model.train(was_training)
 
 
-def _mean_answers(model: Model, facts: Tensor, length: Tensor) -> tuple[Tensor, Tensor]:
-    """The tails of facts (n, 3), each once, and the mean of the answers to the queries for each."""
+def usual_height(model: Model, count: int) -> Tensor:
+    """The root mean square of the heights of the first ``count`` entities; 0 without heights."""
+    table = model.entities()[:count]
+    return table[:, -1].square().mean().sqrt() if model.heights else table.new_zeros(())
+
+
+def _mean_answers(
+    model: Model, facts: Tensor, length: Tensor, height: Tensor
+) -> tuple[Tensor, Tensor]:
+    """The tails of facts (n, 3), each once, and the mean of the answers to the queries for each.
+
+    Queries have no height, so theirs is the usual one.
+    """
     table = model.entities()
     sums, weights = torch.zeros_like(table), table.new_zeros(len(table))
     for part in torch.split(facts, CHUNK):
@@ -125,10 +141,8 @@ def _mean_answers(model: Model, facts: Tensor, length: Tensor) -> tuple[Tensor, 
         weights.index_add_(0, tail, scale)
     rows = torch.unique(facts[:, 2])
     means = sums[rows] / weights[rows].unsqueeze(1)
-    if model.heights:  # queries have none: what is usual of the others
-        others = torch.ones(len(table), dtype=torch.bool, device=table.device)
-        others[rows] = False
-        means[:, -1] = table[others, -1].square().mean().sqrt()
+    if model.heights:
+        means[:, -1] = height
     if model.similarity == "dot":
         size = torch.linalg.vector_norm(means, dim=1, keepdim=True).clamp_min(1e-12)
         means = means * (length / size)

@@ -34,7 +34,8 @@ class HaLE(Objective):
     drops a query's answers in train from its own sum; ``gamma_start`` lets the bound
     of the activation go from there to gamma over the run; ``gamma_two_way`` is another
     bound for relations that mostly run both ways, where the true answer is to be told
-    from its nearest rivals and few of those are answers yet unknown; ``query_power`` p
+    from its nearest rivals and few of those are answers yet unknown (it stays where it is
+    while gamma moves); ``query_power`` p
     draws a query with k answers in train by k^-p, so that at 1 all distinct queries are
     drawn alike (at 0 all triples are).
     """
