@@ -162,6 +162,11 @@ def test_tables_show_ours_beside_the_papers(loaded: Graph, tmp_path: Path) -> No
     row = next(line for line in page.splitlines() if line.startswith("| HaLE | RotL |"))
     assert row.split("|")[3:5] == [" 0.450 ", " 0.471 "], "mean of two seeds; the paper's"
     assert row.rstrip(" |").endswith("2")
+    high = {"settings": {**filled.settings, "heights": True}, "metrics": {"mrr": 0.4712}}
+    high["metrics"] |= {"hits@10": 0.5574, "hits@1": 0.6}
+    page_of_one = render_table(EXPERIMENTS["table3"], {"b": replace(shown["b"], **high)})
+    row = next(line for line in page_of_one.splitlines() if line.startswith("| HaLE | RotL"))
+    assert row.startswith("| HaLE | RotL † | **0.471** | 0.471 | 0.557 | 0.558 | **0.600** |")
     reduced = render_table(EXPERIMENTS["table3"], {"a": shown["a"]})
     assert "(x 0.1)" in reduced
     assert "Declared, and not run yet." in reduced

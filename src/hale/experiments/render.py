@@ -61,10 +61,12 @@ def _rows(entries: Sequence[Entry], finished: Mapping[str, Filled]) -> list[str]
             paper = ""
             if entry.paper is not None:
                 paper = f"{getattr(entry.paper, PAPER_KEYS[key]):.3f}"
+                ours = f"**{ours}**" if ours >= paper else ours
                 paper += "*" if entry.paper_is_full else ""
             cells += [ours, paper]
+        mark = " †" if found and found[0].settings.get("heights") else ""
         rows.append(
-            f"| {entry.group} | {entry.row} | {' | '.join(cells)} | {_time(found)} | "
+            f"| {entry.group} | {entry.row}{mark} | {' | '.join(cells)} | {_time(found)} | "
             f"{len(found) or ''} |"
         )
     return rows
@@ -95,7 +97,8 @@ def render_page(
         "averaged. The paper's figures (Wang et al., WWW 2022) come from a GTX 1070; those with "
         "a star from models that their authors trained without a limit of time, of more than "
         "256 dimensions in Table 4. A share beside the time (x 0.1) says that a system had only "
-        "that part of the paper's time.",
+        "that part of the paper's time. Bold figures reach the paper's. Where a system has a "
+        "dagger, its entities have a height beside their d numbers (see docs/models.md).",
         "",
     ]
     machines = {
