@@ -35,9 +35,8 @@ class HaLE(Objective):
     of the activation go from there to gamma over the run; ``gamma_two_way`` is another
     bound for relations that mostly run both ways, where the true answer is to be told
     from its nearest rivals and few of those are answers yet unknown (it stays where it is
-    while gamma moves); ``query_power`` p
-    draws a query with k answers in train by k^-p, so that at 1 all distinct queries are
-    drawn alike (at 0 all triples are).
+    while gamma moves); ``query_power`` p draws a query with k answers in train by k^-p, so
+    that at 1 all distinct queries are drawn alike (at 0 all triples are).
     """
 
     name = "hale"
