@@ -32,9 +32,9 @@ def test_a_search_goes_on_and_improves_or_stays(graph: Graph, tmp_path: Path) ->
 
 def test_what_was_found_is_all_that_differs(graph: Graph, tmp_path: Path) -> None:
     """Also what was fixed and what the rule gave: the recipe alone says what was trained."""
-    found = tune(
-        graph, out=tmp_path, budget=1.5, trial_seconds=0.2, dim=4, gamma_start=3.0, beta=2.5
-    )
+    asked = {"trial_seconds": 0.2, "dim": 4, "gamma_start": 3.0, "beta": 2.5}
+    first = tune(graph, out=tmp_path, budget=0.1, **asked)
+    found = tune(graph, out=tmp_path, budget=first.seconds + 0.5, **asked)
     assert found.trials > 1
     assert found.strategy == "hale"
     assert found.values["gamma_start"] == 3.0
