@@ -259,6 +259,24 @@ def test_a_long_stretch_without_validation_is_saved(
     assert load_run(tmp_path / "run").summary.kept_step == 4
 
 
+def test_dropout_goes_from_its_start_over_the_run(graph: Graph) -> None:
+    settings = make_settings(**FAST, epochs=4, dropout_start=0.1, dropout=0.5)
+    shares: list[tuple[float, float]] = []
+
+    class Watch:
+        def stepped(self, clock: Clock, progress: float, losses: dict[str, float]) -> None:
+            shares.append((progress, trainer.model.dropout.share))
+
+        def validated(self, record: Record, *, kept: bool) -> None: ...
+
+    trainer = Trainer(graph, settings, Watch())
+    trainer.fit()
+    step = 1 / len(shares)
+    for number, (after, share) in enumerate(shares):
+        assert after == pytest.approx((number + 1) * step)
+        assert share == pytest.approx(0.1 + 0.4 * number * step), "set before the step"
+
+
 def test_patience_ends_a_run_that_no_longer_improves(graph: Graph) -> None:
     watch = StopAt(-1)
     run = train(graph, patience=3, validate_every="5", observer=watch, **FAST)

@@ -64,6 +64,9 @@ class Settings(BaseModel):
     dropout: float = Field(
         0.0, ge=0, lt=1, description="Share of a query's coordinates zeroed in training."
     )
+    dropout_start: float | None = Field(
+        None, ge=0, lt=1, description="Dropout at the start, going to dropout over the run."
+    )
     precision: Literal["float32", "float64"] = Field(
         "float32", description="Numbers: float32 or float64."
     )
@@ -96,7 +99,7 @@ class Settings(BaseModel):
     )
 
     gamma_start: float | None = Field(
-        None, gt=0, description="Upper bound at the start, going to gamma over the run."
+        None, gt=0, description="Upper bound at the start; the bounds go from there over the run."
     )
     gamma_two_way: float | None = Field(
         None,

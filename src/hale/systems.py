@@ -141,7 +141,7 @@ def _combine(settings: Settings) -> str | None:
         )
     if similarity not in common(model, strategy):
         return f"strategy: {strategy.name} does not take {_nearest(settings, similarity)}"
-    if settings.dropout and not strategy.takes_dropout:
+    if (settings.dropout or settings.dropout_start) and not strategy.takes_dropout:
         return f"dropout: {strategy.name} sums over whole tables, which dropout would not touch"
     if settings.heights and (similarity != "l2" or not strategy.takes_heights):
         return (

@@ -221,7 +221,11 @@ class Trainer:
         self.model.train()
         draws = generator(self.settings.seed, Stream.SAMPLE, clock.step)
         self.optimizer.clear()
-        objective = self.objective.at(self.rule.progress(clock))
+        progress = self.rule.progress(clock)
+        objective = self.objective.at(progress)
+        start, end = self.settings.dropout_start, self.settings.dropout
+        if start is not None:
+            self.model.dropout.share = start + progress * (end - start)
         with self._dropout_draws():
             batch = self.batches.at(clock.step)
             loss = objective(self.model, batch, draws, self.known_train)
@@ -236,7 +240,7 @@ class Trainer:
     @contextmanager
     def _dropout_draws(self) -> Iterator[None]:
         """Let dropout, which draws from PyTorch's own generator, repeat by seed and step."""
-        if not self.settings.dropout:
+        if not self.model.dropout.share:
             yield
             return
         with torch.random.fork_rng(devices=[]):

@@ -175,7 +175,8 @@ def _train(
         update={
             "learning_rate": care.rate * pace(change) * settings.learning_rate,
             "decay": 1.0,
-            "gamma_start": None,  # the run has left it behind
+            "gamma_start": None,  # the run has left both starts behind
+            "dropout_start": None,
         }
     )
     objective = Anchored(

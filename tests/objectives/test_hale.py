@@ -181,6 +181,9 @@ def test_gamma_on_its_way(graph: Graph) -> None:
         Hanon(3.0, 8.0),
     ]
     assert objective.activation == Hanon(3.0, 8.0), "the objective itself stays"
+    both = HaLE(Hanon(3.0, 4.0), gamma_start=4.0, gamma_two_way=9.0)
+    assert [both.at(share).gamma_two_way for share in (0, 0.5, 1)] == [4.0, 6.5, 9.0]
+    assert both.at(0.5).activation == Hanon(3.0, 4.0)
     fixed = HaLE(Hanon())
     assert fixed.at(0.3) is fixed
     linear = HaLE(Identity(), gamma_start=4.0)

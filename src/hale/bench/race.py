@@ -75,8 +75,14 @@ def race_rows(
 
 
 def reached(curve: Curve, metric: str, target: float) -> float | None:
-    """The training time of the first validation at or above the target."""
-    return next((point["seconds"] for point in curve if point[metric] >= target), None)
+    """The training time at which the line through the validations first meets the target."""
+    before = {"seconds": 0.0, metric: 0.0}
+    for point in curve:
+        if point[metric] >= target:
+            share = (target - before[metric]) / (point[metric] - before[metric])
+            return before["seconds"] + share * (point["seconds"] - before["seconds"])
+        before = point
+    return None
 
 
 def quality_at(curve: Curve, metric: str, seconds: float) -> float | None:

@@ -78,6 +78,7 @@ DERIVED_DEFAULTS = {
     "relation_scale": "with an activation",
     "learning_rate": "0.01; 0.003 under allneg, 0.0005 under nonneg",
     "dropout": "0; 0.2 to 0.3 for rescal, tucker and conve under allneg",
+    "dropout_start": "dropout throughout",
     "penalty": "0; 0.005 for complex under allneg",
     "batch_size": "4096; 1024 under samneg and advneg, 512 under allneg",
     "budget": f"{DEFAULT_BUDGET_SECONDS:.0f}s, without another limit",

@@ -79,6 +79,7 @@ def train(
     biases: Annotated[bool | None, setting("biases", "--biases/--no-biases")] = None,
     heights: Annotated[bool | None, setting("heights", "--heights/--no-heights")] = None,
     dropout: Annotated[float | None, setting("dropout", "--dropout")] = None,
+    dropout_start: Annotated[float | None, setting("dropout_start", "--dropout-start")] = None,
     negatives: Annotated[int | None, setting("negatives", "--negatives")] = None,
     margin: Annotated[float | None, setting("margin", "--margin")] = None,
     temperature: Annotated[float | None, setting("temperature", "--temperature")] = None,

@@ -200,19 +200,22 @@ def _improvements() -> Experiment:
         "queries drawn evenly": ("even", {"query_power": 1.0}),
         "queries drawn by k^-1/2": ("half-even", {"query_power": 0.5}),
         "batch 1024": ("batch-1024", {"batch_size": 1024}),
-        "50 queries": ("queries-50", {"queries": 50}),
         "L2 penalty 0.001": ("penalty", {"penalty": 0.001, "penalty_power": 2.0}),
     }
     own: dict[str, Changes] = {
         "wn18rr": {
             "without heights": ("no-heights", {"heights": False}),
             "without dropout": ("no-dropout", {"dropout": 0.0}),
+            "dropout from the start": ("dropout-start", {"dropout_start": 0.2}),
+            "112 queries": ("queries-112", {"queries": 112}),
             "one bound for all relations": ("one-bound", {"gamma_two_way": WN18RR_GAMMA}),
         },
         "fb15k-237": {
             "heights": ("heights", {"heights": True}),
-            "dropout 0.1": ("dropout", {"dropout": 0.1}),
-            "gamma 14 for relations that run both ways": ("two-way", {"gamma_two_way": 14.0}),
+            "without dropout": ("no-dropout", {"dropout": 0.0}),
+            "50 queries": ("queries-50", {"queries": 50}),
+            "lambda 1, gamma 10": ("lambda-1", {"weight": 1.0, "gamma": 10.0}),
+            "gamma 10 for relations that run both ways": ("two-way", {"gamma_two_way": 10.0}),
         },
     }
     entries = [

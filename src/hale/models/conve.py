@@ -7,6 +7,7 @@ from typing import ClassVar, Unpack
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional
 
 from hale.errors import SettingsError
 from hale.graph import GraphSize
@@ -46,7 +47,6 @@ class ConvE(Model):
         self.image_norm = nn.BatchNorm2d(1)
         self.filters = nn.Conv2d(1, CHANNELS, KERNEL)
         self.filter_norm = nn.BatchNorm2d(CHANNELS)
-        self.filter_dropout = nn.Dropout2d(self.dropout.share)
         self.project = nn.Linear(CHANNELS * inside, dim)
         self.after = Norm(dim)
         nn.init.constant_(self.after.weight, start_size(self))
@@ -56,7 +56,8 @@ class ConvE(Model):
         pair = torch.stack((vectors, self.relation(relation)), dim=1)
         image = pair.view(len(vectors), 1, 2 * self.height, self.width)
         seen = self.filters(self.dropout(self.image_norm(image)))
-        seen = self.filter_dropout(torch.relu(self.filter_norm(seen)))
+        seen = torch.relu(self.filter_norm(seen))
+        seen = functional.dropout2d(seen, self.dropout.share, self.training)
         queries: Tensor = self.after(self.dropout(self.project(seen.flatten(1))))
         return queries if self.similarity == "l2" else torch.relu(queries)
 

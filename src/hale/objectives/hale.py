@@ -31,12 +31,12 @@ class HaLE(Objective):
 
     The paper's last equation carries a minus before lambda; read literally it
     would push positives apart. Four things the paper does not do: ``leave_out_known``
-    drops a query's answers in train from its own sum; ``gamma_start`` lets the bound
-    of the activation go from there to gamma over the run; ``gamma_two_way`` is another
+    drops a query's answers in train from its own sum; ``gamma_two_way`` is another
     bound for relations that mostly run both ways, where the true answer is to be told
-    from its nearest rivals and few of those are answers yet unknown (it stays where it is
-    while gamma moves); ``query_power`` p draws a query with k answers in train by k^-p, so
-    that at 1 all distinct queries are drawn alike (at 0 all triples are).
+    from its nearest rivals and few of those are answers yet unknown; ``gamma_start`` lets
+    both bounds go from there to their own value over the run; ``query_power`` p draws a
+    query with k answers in train by k^-p, so that at 1 all distinct queries are drawn alike
+    (at 0 all triples are).
     """
 
     name = "hale"
@@ -96,12 +96,15 @@ class HaLE(Objective):
         )
 
     def at(self, progress: float) -> Self:
-        """The objective at a share of the run: its bound on the way from gamma_start to gamma."""
-        if self.gamma_start is None or not isinstance(self.activation, Hanon | Halin):
+        """The objective at a share of the run: its bounds on the way from gamma_start."""
+        start = self.gamma_start
+        if start is None or not isinstance(self.activation, Hanon | Halin):
             return self
         moved = copy(self)
-        gamma = self.gamma_start + progress * (self.activation.gamma - self.gamma_start)
+        gamma = start + progress * (self.activation.gamma - start)
         moved.activation = replace(self.activation, gamma=gamma)
+        if self.gamma_two_way is not None:
+            moved.gamma_two_way = start + progress * (self.gamma_two_way - start)
         return moved
 
     def __call__(

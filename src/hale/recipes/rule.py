@@ -6,17 +6,21 @@ import math
 
 from hale.graph import Graph
 
-# Facts per entity of a sparse and of a dense graph, and the bound of the activation that suits.
+# Facts per entity of a sparse and of a dense graph, with the bound of the activation and the
+# weight of alignment that suit them.
 SPARSE, DENSE = 3.0, 15.0
-SPARSE_GAMMA, DENSE_GAMMA = 6.0, 10.0
+SPARSE_GAMMA, DENSE_GAMMA = 6.0, 7.0
+SPARSE_WEIGHT, DENSE_WEIGHT = 1.0, 0.15
 TRIPLES_A_STEP = 4096
 
 
 def by_rule(graph: Graph) -> dict[str, object]:
     """HaLE's settings from the size and density of a graph.
 
-    gamma    6 at 3 training facts an entity or fewer, 10 at 15 or more, between them by the
+    gamma    6 at 3 training facts an entity or fewer, 7 at 15 or more, between them by the
              logarithm: with many answers a query, the bound must leave room to rank them
+    weight   1 at 3, 0.15 at 15, between them its logarithm by that of the facts: where a query
+             has many answers, no point is near to all of them, and pulling hard blurs the rest
     batch    4096 positives, or a sixteenth of both directions where that is less: an epoch of a
              small graph keeps enough steps
     queries  100, never more than the batch
@@ -24,6 +28,13 @@ def by_rule(graph: Graph) -> dict[str, object]:
     facts = max(1, len(graph.train))
     density = facts / max(1, len(graph.entities))
     place = math.log(max(density, SPARSE) / SPARSE) / math.log(DENSE / SPARSE)
-    gamma = SPARSE_GAMMA + min(1.0, place) * (DENSE_GAMMA - SPARSE_GAMMA)
+    place = min(1.0, place)
+    gamma = SPARSE_GAMMA + place * (DENSE_GAMMA - SPARSE_GAMMA)
+    weight = SPARSE_WEIGHT * (DENSE_WEIGHT / SPARSE_WEIGHT) ** place
     batch = max(1, min(TRIPLES_A_STEP, 2 * facts // 16))
-    return {"gamma": round(gamma, 2), "batch_size": batch, "queries": min(100, batch)}
+    return {
+        "gamma": round(gamma, 2),
+        "weight": round(weight, 3),
+        "batch_size": batch,
+        "queries": min(100, batch),
+    }
