@@ -73,12 +73,14 @@ def _rows(entries: Sequence[Entry], finished: Mapping[str, Filled]) -> list[str]
 
 
 def _time(found: Sequence[Filled]) -> str:
-    """How long the cells were trained; reduced time is said."""
+    """How long the cells were trained, by how many threads; reduced time is said."""
     if not found:
         return "not run"
     seconds = mean(cell.training["seconds"] for cell in found)
     share = found[0].scale
-    return f"{seconds:,.0f} s" + ("" if share >= 1 else f" (x {share:g})")
+    threads = " or ".join(sorted({f"{cell.training['threads']}" for cell in found}))
+    reduced = "" if share >= 1 else f" (x {share:g})"
+    return f"{seconds:,.0f} s{reduced}, {threads} thread{'' if threads == '1' else 's'}"
 
 
 def render_page(
@@ -97,12 +99,13 @@ def render_page(
         "averaged. The paper's figures (Wang et al., WWW 2022) come from a GTX 1070; those with "
         "a star from models that their authors trained without a limit of time, of more than "
         "256 dimensions in Table 4. A share beside the time (x 0.1) says that a system had only "
-        "that part of the paper's time. Bold figures reach the paper's. Where a system has a "
-        "dagger, its entities have a height beside their d numbers (see docs/models.md).",
+        "that part of the paper's time; systems of one thread were trained side by side. Bold "
+        "figures reach the paper's. Where a system has a dagger, its entities have a height "
+        "beside their d numbers (see docs/models.md).",
         "",
     ]
     machines = {
-        f"{cell.machine['cpu']}, {cell.machine['threads']} threads, torch {cell.machine['torch']}"
+        f"{cell.machine['cpu']}, {cell.machine['cores']} cores, torch {cell.machine['torch']}"
         for cell in finished.values()
     }
     lines += [f"Machines: {'; '.join(sorted(machines)) or 'none yet'}.", ""]
