@@ -172,7 +172,9 @@ def race(
     seconds: Annotated[float, typer.Option("--seconds", help="Clock of each rival.")] = 120,
     dim: Annotated[int, typer.Option("--dim", "-d")] = 32,
     metric: Annotated[str, typer.Option("--metric", help="mrr or hits@10.")] = "mrr",
-    target: Annotated[float, typer.Option("--target", help="Quality to reach.")] = 0.38,
+    target: Annotated[
+        float, typer.Option("--target", min=0.001, max=1, help="Quality to reach.")
+    ] = 0.38,
     rivals: Annotated[str | None, typer.Option("--rivals", help="Some of them.")] = None,
     threads: Threads = None,
     plot: Plot = None,

@@ -99,8 +99,8 @@ def render_page(
         "averaged. The paper's figures (Wang et al., WWW 2022) come from a GTX 1070; those with "
         "a star from models that their authors trained without a limit of time, of more than "
         "256 dimensions in Table 4. A share beside the time (x 0.1) says that a system had only "
-        "that part of the paper's time; systems of one thread were trained side by side. Bold "
-        "figures reach the paper's. Where a system has a dagger, its entities have a height "
+        "that part of the paper's time; systems of one thread may have been trained side by side. "
+        "Bold figures reach the paper's. Where a system has a dagger, its entities have a height "
         "beside their d numbers (see docs/models.md).",
         "",
     ]
