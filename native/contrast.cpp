@@ -325,6 +325,9 @@ ALWAYS_INLINE void in_groups(int64_t count, int64_t most, Body&& body) {
     }
 }
 
+// Whether the last of d dimensions would be alone in its vector, as an entity's height is.
+bool is_lone(int64_t d) { return d > 1 && d % kLanes == 1; }
+
 int64_t padded(int64_t count, int64_t unit = kLanes) { return (count + unit - 1) / unit * unit; }
 
 // Numbers too small for a normal float count as zero while this lives: as denormals they would
@@ -348,8 +351,10 @@ class FlushSmall {
 
 struct Shared {
     const Problem& ask;
-    int64_t mp, dp;              // m and d in whole vectors
-    int64_t pull_rows;           // m, and what the last register block may reach beyond
+    int64_t mp;         // m in whole vectors
+    int64_t dp;         // d in whole vectors, without a lone dimension
+    bool lone;          // whether the last dimension would take a vector by itself: it goes apart
+    int64_t pull_rows;  // m, and what the last register block may reach beyond
     Floats turned;   // (d, mp)  -2 c_i q_i, transposed
     Floats scale;    // (mp,)    c_i
     Floats norms;    // (mp,)    c_i |q_i|^2
@@ -357,12 +362,14 @@ struct Shared {
     Floats gammas;   // (mp,)    bounds; of lanes without a query one
     Floats middles;  // (mp,)    where Hanon is halfway up
     Floats push;     // (mp, dp) s_i q_i
+    Floats lone_push;  // (mp,) s_i q_i of a lone dimension
     Floats push_by;  // (mp,)    s_i = 2 factor share c_i / Z_i
 
     explicit Shared(const Problem& problem)
         : ask(problem),
           mp(padded(problem.m)),
-          dp(padded(problem.d)),
+          dp(padded(is_lone(problem.d) ? problem.d - 1 : problem.d)),
+          lone(is_lone(problem.d)),
           pull_rows(problem.m + kMaxRows - 1),
           turned(problem.d * mp),
           scale(mp),
@@ -371,6 +378,7 @@ struct Shared {
           gammas(mp),
           middles(mp),
           push(mp * dp),
+          lone_push(mp),
           push_by(mp) {
         gammas.fill(1.0f);
         for (int64_t i = 0; i < ask.m; ++i) {
@@ -414,7 +422,8 @@ class Worker {
           mass(3 * shared.mp),
           nearest(shared.mp),
           pull(shared.ask.by_query ? shared.pull_rows * shared.dp : 0),
-          rows(kTile * shared.dp),
+          lone_pull(shared.mp),
+          rows(kTile * shared.ask.d + kLanes),
           spare(kTile * shared.mp + kSlack),
           mask(kTile * shared.mp),
           sums(3 * shared.mp),
@@ -441,6 +450,11 @@ class Worker {
                 in_groups(all.dp / kLanes, kMaxDimVectors, [&](int64_t first, int vectors) {
                     pull_group<kMaxDimVectors>(first, vectors, g);
                 });
+                if (all.lone) {
+                    in_groups(all.mp / kLanes, kMaxDimVectors, [&](int64_t first, int vectors) {
+                        pull_lone<kMaxDimVectors>(first * kLanes, vectors, g);
+                    });
+                }
             }
             for (int64_t i = 0; i < 3 * all.mp; ++i) mass[i] += sums[i];
             unmask();
@@ -454,7 +468,7 @@ class Worker {
             for (int64_t j = 0; j < count; ++j) {
                 for (int64_t v = 0; v < all.mp; v += kLanes) {
                     Vec acc[1][1] = {{load(&all.scale[v]) * splat(norm[j]) + load(&all.norms[v])}};
-                    multiply<1, 1>(acc, ask.d, tile + j * stride, stride, 1, &all.turned[v],
+                    multiply<1, 1>(acc, ask.d, tile + j * ask.d, ask.d, 1, &all.turned[v],
                                    all.mp);
                     Vec x = larger(splat(0.0f), acc[0][0]);
                     x = load(&mask[j * all.mp + v]) > splat(0.5f)
@@ -482,7 +496,9 @@ class Worker {
         });
     }
 
-    const float* pull_row(int64_t i) const { return &pull[i * all.dp]; }
+    float pulled(int64_t i, int64_t k) const {
+        return k < all.dp ? pull[i * all.dp + k] : lone_pull[i];
+    }
 
    private:
     template <class Body>
@@ -497,34 +513,29 @@ class Worker {
         }
     }
 
-    // Point `tile` at the rows of a tile: in place, or copied where they must be padded.
+    // Point `tile` at the rows of a tile: in place, or copied where too few rows follow. The last
+    // vector of a row may reach into the next: such lanes are never part of a result.
     void fetch(int64_t start, int64_t count) {
-        const float* from = ask.entities + start * ask.d;
-        if (count == kTile && all.dp == ask.d) {
-            tile = from;
-            stride = ask.d;
-            return;
-        }
+        tile = ask.entities + start * ask.d;
+        if (count == kTile && (start + kTile) * ask.d + kLanes <= ask.n * ask.d) return;
         rows.fill(0.0f);
-        for (int64_t j = 0; j < count; ++j) {
-            std::memcpy(&rows[j * all.dp], from + j * ask.d, ask.d * sizeof(float));
-        }
+        std::memcpy(rows.begin(), tile, count * ask.d * sizeof(float));
         tile = rows.begin();
-        stride = all.dp;
     }
 
     // Fetch a tile, its norms and its mask; whether anything is masked.
     bool prepare(int64_t start, int64_t count) {
         fetch(start, count);
+        const int64_t d = ask.d, whole = d / kLanes * kLanes;
         for (int64_t j = 0; j < kTile; ++j) {
+            const float* e = tile + j * d;
             Vec total{};
-            if (all.dp == ask.d || stride == all.dp) {
-                for (int64_t k = 0; k < all.dp; k += kLanes) {
-                    Vec e = load(tile + j * stride + k);
-                    total += e * e;
-                }
+            for (int64_t k = 0; k < whole; k += kLanes) {
+                Vec part = load(e + k);
+                total += part * part;
             }
             norm[j] = sum(total);
+            for (int64_t k = whole; k < d; ++k) norm[j] += e[k] * e[k];
         }
         for (int64_t at = count * all.mp; at < kTile * all.mp; ++at) masked.push_back(at);
         for (int64_t i = 0; i < ask.m; ++i) {
@@ -558,7 +569,7 @@ class Worker {
     __attribute__((noinline)) void weigh_rows(const A by, int64_t lane, float* __restrict g) {
         constexpr int R = rows_for(V);
         const A h = by;  // a copy on the stack: nothing that is stored can change it
-        const int64_t mp = all.mp, d = ask.d, step = stride;
+        const int64_t mp = all.mp, d = ask.d;
         const float *rows_of_tile = tile, *turned = &all.turned[lane], *scale = &all.scale[lane],
                     *norms = &all.norms[lane], *masks = mask.begin() + lane;
         float* __restrict totals = sums.begin() + lane;
@@ -569,7 +580,7 @@ class Worker {
                 Vec c = load(scale + v * kLanes), cq = load(norms + v * kLanes);
                 UNROLL for (int r = 0; r < R; ++r) acc[r][v] = c * splat(norm[j + r]) + cq;
             }
-            multiply<R, V>(acc, d, rows_of_tile + j * step, step, 1, turned, mp);
+            multiply<R, V>(acc, d, rows_of_tile + j * d, d, 1, turned, mp);
             UNROLL for (int v = 0; v < V; ++v) {
                 const int64_t at = v * kLanes;
                 const Own own = all.own(lane + at);
@@ -601,7 +612,7 @@ class Worker {
             if (vectors < V) return pull_group<V - 1>(first, vectors, g);
         }
         constexpr int R = rows_for(V);
-        const int64_t lane = first * kLanes, m = ask.m, mp = all.mp, dp = all.dp, step = stride;
+        const int64_t lane = first * kLanes, m = ask.m, mp = all.mp, dp = all.dp, d = ask.d;
         const float* from = tile + lane;
         float* __restrict sum_of = pull.begin() + lane;  // rows beyond m take what is never read
         for (int64_t i = 0; i < m; i += R) {
@@ -611,7 +622,7 @@ class Worker {
                     acc[r][v] = load(sum_of + (i + r) * dp + v * kLanes);
                 }
             }
-            multiply<R, V>(acc, kTile, g + i, 1, mp, from, step);
+            multiply<R, V>(acc, kTile, g + i, 1, mp, from, d);
             UNROLL for (int r = 0; r < R; ++r) {
                 UNROLL for (int v = 0; v < V; ++v) {
                     store(sum_of + (i + r) * dp + v * kLanes, acc[r][v]);
@@ -620,22 +631,37 @@ class Worker {
         }
     }
 
+    // What a lone dimension adds: lanes run along the queries.
+    template <int V>
+    void pull_lone(int64_t lane, int vectors, const float* g) {
+        if constexpr (V > 1) {
+            if (vectors < V) return pull_lone<V - 1>(lane, vectors, g);
+        }
+        Vec acc[1][V];
+        UNROLL for (int v = 0; v < V; ++v) acc[0][v] = load(&lone_pull[lane + v * kLanes]);
+        multiply<1, V>(acc, kTile, tile + ask.d - 1, 0, ask.d, g + lane, all.mp);
+        UNROLL for (int v = 0; v < V; ++v) store(&lone_pull[lane + v * kLanes], acc[0][v]);
+    }
+
     template <int V>
     void push_group(int64_t first, int vectors, const float* g, int64_t start, int64_t count) {
         if constexpr (V > 1) {
             if (vectors < V) return push_group<V - 1>(first, vectors, g, start, count);
         }
         constexpr int R = rows_for(V);
-        const int64_t lane = first * kLanes, m = ask.m, mp = all.mp, dp = all.dp, step = stride;
+        const int64_t lane = first * kLanes, m = ask.m, mp = all.mp, dp = all.dp, d = ask.d;
         const float *from = tile + lane, *pushed = &all.push[lane];
         // The next tile's g lies in a farther cache: call it up while this one is worked on.
         const float* ahead = first == 0 && start + 2 * kTile <= end ? g + kTile * mp : nullptr;
         for (int64_t j = 0; j < count; j += R) {
-            if (first == 0) weigh_entities<R>(g + j * mp, norm + j);
+            if (first == 0) {
+                weigh_entities<R>(g + j * mp, all.push_by, norm + j);
+                if (all.lone) push_lone<R>(g + j * mp, j, start, count);
+            }
             Vec acc[R][V];
             UNROLL for (int r = 0; r < R; ++r) {
                 UNROLL for (int v = 0; v < V; ++v) {
-                    acc[r][v] = load(from + (j + r) * step + v * kLanes) * splat(-norm[j + r]);
+                    acc[r][v] = load(from + (j + r) * d + v * kLanes) * splat(-norm[j + r]);
                 }
             }
             for (int64_t k = 0; ahead && k < R * mp; k += 16) {
@@ -653,14 +679,27 @@ class Worker {
         }
     }
 
-    // sum_i s_i g_ij for R entities.
+    // A lone dimension of R entities' gradients.
     template <int R>
-    ALWAYS_INLINE void weigh_entities(const float* g, float* to) const {
+    ALWAYS_INLINE void push_lone(const float* g, int64_t j, int64_t start, int64_t count) {
+        float pushed[R];
+        weigh_entities<R>(g, all.lone_push, pushed);
+        for (int64_t r = 0; r < std::min<int64_t>(R, count - j); ++r) {
+            const int64_t k = ask.d - 1;
+            float* to = ask.by_entity + (start + j + r) * ask.d + k;
+            const float value = pushed[r] - tile[(j + r) * ask.d + k] * norm[j + r];
+            *to = ask.add ? *to + value : value;
+        }
+    }
+
+    // sum_i b_i g_ij for R entities.
+    template <int R>
+    ALWAYS_INLINE void weigh_entities(const float* g, const Floats& by, float* to) const {
         const int64_t mp = all.mp;
         Vec total[R] = {};
         for (int64_t v = 0; v < mp; v += kLanes) {
-            const Vec s = load(&all.push_by[v]);
-            UNROLL for (int r = 0; r < R; ++r) total[r] += load(g + r * mp + v) * s;
+            const Vec b = load(&by[v]);
+            UNROLL for (int r = 0; r < R; ++r) total[r] += load(g + r * mp + v) * b;
         }
         UNROLL for (int r = 0; r < R; ++r) to[r] = sum(total[r]);
     }
@@ -686,10 +725,10 @@ class Worker {
 
    private:
     const float* tile = nullptr;
-    int64_t stride = 0;
     float norm[kTile];         // |e_j|^2 while gathering, sum_i s_i g_ij while scattering
     Floats pull;   // (pull_rows, dp)
-    Floats rows;   // (kTile, dp) a tile that had to be copied
+    Floats lone_pull;  // (mp,)
+    Floats rows;   // (kTile, d) a tile that had to be copied, and room for its last vector
     Floats spare;  // (kTile, mp) g of a tile cut short by the end of the range
     Floats mask;   // (kTile, mp) 1, or 0 for what is left out
     Floats sums;   // (3, mp) of one tile
@@ -735,8 +774,8 @@ void run(const Problem& ask, const A& h) {
             all.push_by[i] = s;
             for (int64_t k = 0; k < ask.d; ++k) {
                 double pull = 0;
-                for (int t = 0; t < started; ++t) pull += workers[t]->pull_row(i)[k];
-                all.push[i * all.dp + k] = s * q[k];
+                for (int t = 0; t < started; ++t) pull += workers[t]->pulled(i, k);
+                (k < all.dp ? all.push[i * all.dp + k] : all.lone_push[i]) = s * q[k];
                 ask.by_query[i * ask.d + k] = static_cast<float>(s * (pull - q[k] * g));
             }
             ask.by_scale[i] =
