@@ -10,8 +10,9 @@
 // Vector lanes run along the queries where distances and activations are computed, and along the
 // dimensions where vectors are summed, so entities are read as they lie in memory. All three
 // products (distances, pull on the queries, push on the entities) are the same small block of
-// registers, `multiply`. Each thread owns a range of entities, split by its number alone, so the
-// same number of threads gives the same bits.
+// registers, `multiply`. A last dimension that would be alone in its vector, as an entity's height
+// is, goes apart: its sums run along the queries. Each thread owns a range of entities, split by its
+// number alone, so the same number of threads gives the same bits.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -513,8 +514,8 @@ class Worker {
         }
     }
 
-    // Point `tile` at the rows of a tile: in place, or copied where too few rows follow. The last
-    // vector of a row may reach into the next: such lanes are never part of a result.
+    // Point `tile` at the rows of a tile: in place, or copied where too few numbers follow. The
+    // last vector of a row may reach into the next: such lanes are never part of a result.
     void fetch(int64_t start, int64_t count) {
         tile = ask.entities + start * ask.d;
         if (count == kTile && (start + kTile) * ask.d + kLanes <= ask.n * ask.d) return;
@@ -534,8 +535,9 @@ class Worker {
                 Vec part = load(e + k);
                 total += part * part;
             }
-            norm[j] = sum(total);
-            for (int64_t k = whole; k < d; ++k) norm[j] += e[k] * e[k];
+            float rest = 0;
+            for (int64_t k = whole; k < d; ++k) rest += e[k] * e[k];
+            norm[j] = sum(total) + rest;
         }
         for (int64_t at = count * all.mp; at < kTile * all.mp; ++at) masked.push_back(at);
         for (int64_t i = 0; i < ask.m; ++i) {

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     import optuna
 
 JOURNAL = "trials.journal"
-SPACE = 3  # of the searched spaces: trials of another one are of no use
+SPACE = 4  # of the searched spaces: trials of another one are of no use
 VALIDATIONS = 6  # of a trial: where it can be given up
 STARTUP = 6  # trials before any is given up
 
@@ -38,9 +38,9 @@ def _hale(trial: optuna.Trial) -> dict[str, object]:
     return {
         "batch_size": batch,
         "queries": trial.suggest_categorical("queries", [16, 32, 64, 100, 160]),
-        "gamma": trial.suggest_float("gamma", 4.0, 14.0),
+        "gamma": trial.suggest_float("gamma", 3.0, 14.0),
         "gamma_start": trial.suggest_float("gamma_start", 3.0, 14.0),
-        "beta": trial.suggest_float("beta", 2.0, 5.0),
+        "beta": trial.suggest_float("beta", 1.0, 5.0),
         "weight": trial.suggest_float("weight", 0.05, 2.0, log=True),
         "learning_rate": trial.suggest_float("learning_rate", 0.002, 0.05, log=True),
         "init_scale": trial.suggest_float("init_scale", 0.02, 0.3, log=True),

@@ -117,7 +117,9 @@ def test_equal_distances_have_a_closed_form(h: Activation) -> None:
     [
         *((1, 1, 1), (1, 700, 3), (5, 1, 4), (3, 255, 7), (6, 257, 32), (40, 513, 2)),
         # a last dimension that goes apart, and a last vector that reaches into the next row
-        *((32, 400, 17), (32, 400, 33), (100, 130, 65), (20, 600, 20)),
+        *((32, 400, 17), (32, 400, 33), (32, 240, 33), (100, 130, 65), (20, 600, 20)),
+        # as many entities as whole tiles have, and one more
+        *((5, 240, 5), (5, 121, 3), (5, 241, 1)),
         # dimensions that split into register blocks of different height
         *((100, 130, 48), (97, 130, 80), (100, 130, 96), (100, 130, 144)),
     ],
@@ -134,7 +136,8 @@ def test_against_autograd(h: Activation, m: int, n: int, d: int) -> None:
 @given(st.data())
 def test_against_autograd_on_drawn_shapes(data: st.DataObject) -> None:
     h = data.draw(st.sampled_from(ACTIVATIONS))
-    m, n, d = (data.draw(st.integers(1, top)) for top in (9, 600, 9))
+    m, n = (data.draw(st.integers(1, top)) for top in (9, 600))
+    d = data.draw(st.integers(1, 9) | st.sampled_from([17, 20, 33]))
     size = data.draw(st.sampled_from([0.0, 0.01, 0.3, 1.0]))
     queries, entities, scale = draw(m, n, d, size, seed=data.draw(st.integers(0, 999)))
     without = None
@@ -299,16 +302,18 @@ def test_wrong_pairs(rows: list[int], columns: list[int], message: str) -> None:
         uniformity(queries, entities, scale, Hanon(), (torch.tensor(rows), torch.tensor(columns)))
 
 
-def test_nan_among_the_inputs_reaches_the_value() -> None:
+@pytest.mark.parametrize("d", [8, 33])
+def test_nan_among_the_inputs_reaches_the_value(d: int) -> None:
     """Training stops at a value that is not finite: no engine may hide it."""
     for place in range(3):
-        inputs = draw(3, 300, 4, 0.3, seed=0)
+        inputs = draw(3, 300, d, 0.3, seed=0)
         inputs[place].view(-1)[-1] = torch.nan
         assert torch.isnan(uniformity(*inputs, Hanon()))
 
 
-def test_the_same_bits_again() -> None:
-    inputs = [x.requires_grad_() for x in draw(20, 5000, 8, 0.3, seed=0)]
+@pytest.mark.parametrize("d", [8, 33])
+def test_the_same_bits_again(d: int) -> None:
+    inputs = [x.requires_grad_() for x in draw(20, 5000, d, 0.3, seed=0)]
     first, second = (torch.autograd.grad(uniformity(*inputs, Hanon()), inputs) for _ in range(2))
     assert all(torch.equal(one, two) for one, two in zip(first, second, strict=True))
 
@@ -321,9 +326,10 @@ def test_the_factor_of_the_backward_pass_counts() -> None:
         torch.testing.assert_close(3 * one, three)
 
 
-def test_threads_share_out_the_entities() -> None:
+@pytest.mark.parametrize("d", [8, 33])
+def test_threads_share_out_the_entities(d: int) -> None:
     """More threads than tiles, and a range that ends within a tile."""
-    inputs = [x.requires_grad_() for x in draw(5, 700, 8, 0.3, seed=3)]
+    inputs = [x.requires_grad_() for x in draw(5, 700, d, 0.3, seed=3)]
     before = torch.get_num_threads()
     results = []
     for threads in (1, 2, 3, 16):
@@ -332,3 +338,16 @@ def test_threads_share_out_the_entities() -> None:
     torch.set_num_threads(before)
     for other in results[1:]:
         torch.testing.assert_close(other, results[0])
+
+
+def test_another_default_type_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    inputs = [x.requires_grad_() for x in draw(20, 500, 8, 0.3, seed=0)]
+    usual = torch.autograd.grad(uniformity(*inputs, Hanon()), inputs)
+    monkeypatch.setattr(native, "_workspace", native._Workspace())
+    before = torch.get_default_dtype()
+    try:
+        torch.set_default_dtype(torch.bfloat16)
+        found = torch.autograd.grad(uniformity(*inputs, Hanon()), inputs)
+    finally:
+        torch.set_default_dtype(before)
+    assert all(torch.equal(one, two) for one, two in zip(usual, found, strict=True))

@@ -88,7 +88,7 @@ class _Workspace(threading.local):
 
     def of(self, size: int) -> Tensor:
         if self.tensor is None or len(self.tensor) < size:
-            self.tensor = torch.empty(size)
+            self.tensor = torch.empty(size, dtype=torch.float32, device="cpu")
         return self.tensor
 
 
@@ -188,7 +188,7 @@ def sweep(
     m, d = queries.shape
     n = len(entities)
     queries, entities, scale = (x.detach().contiguous() for x in (queries, entities, scale))
-    logs = torch.empty(m, dtype=torch.float64)
+    logs = torch.empty(m, dtype=torch.float64, device="cpu")
     found = Gradients(
         torch.empty_like(queries), torch.empty_like(entities), torch.empty_like(scale)
     )
@@ -276,7 +276,8 @@ def _bounds(activation: Activation, gammas: Tensor | None, count: int) -> Tensor
     """The bound of the activation for each query (count,); ones where it has none."""
     if gammas is not None:
         return gammas.detach().contiguous()
-    return torch.full((count,), getattr(activation, "gamma", 1.0), dtype=torch.float32)
+    bound = getattr(activation, "gamma", 1.0)
+    return torch.full((count,), bound, dtype=torch.float32, device="cpu")
 
 
 def _by_query(without: Pairs | None, m: int, n: int) -> Pairs:
@@ -285,11 +286,12 @@ def _by_query(without: Pairs | None, m: int, n: int) -> Pairs:
     ``KnownAnswers`` hands them over in this order; others are sorted.
     """
     if without is None:
-        return torch.empty(0, dtype=torch.long), torch.zeros(m + 1, dtype=torch.long)
+        nothing = torch.zeros(m + 1, dtype=torch.long, device="cpu")
+        return nothing[:0], nothing
     rows, columns = (ids.long() for ids in without)
     keys = rows * n + columns
     if not bool((keys[1:] > keys[:-1]).all()):
         order = keys.argsort()
         rows, columns = rows[order], columns[order]
-    begins = torch.searchsorted(rows.contiguous(), torch.arange(m + 1))
+    begins = torch.searchsorted(rows.contiguous(), torch.arange(m + 1, device="cpu"))
     return columns.contiguous(), begins

@@ -1,7 +1,7 @@
 """Recipes: tuned settings per data set, strategy and model, and a rule for graphs without one.
 
 A data set's file has a table per strategy and model, `[hale.rotl]`, with the settings that were
-found and, under `found`, how; `[hale.any]` serves models that have none of their own.
+found and, under `found`, how; `[hale.any]` has what a model's own table leaves out.
 """
 
 from __future__ import annotations
