@@ -111,7 +111,7 @@ def render() -> str:
         ),
         "",
         f"What keeps it from the peak: over d the best times at N = 40,943 lie near a line. "
-        f"{fixed:.1f} ms do not grow with d (two exponentials and a reciprocal for every pair), and "
+        f"{fixed:.1f} ms do not grow with d (two exponentials and a reciprocal for every pair). "
         f"{growing:.1f} ms at d = 32 do, at {share:.2f} of the peak: the three products are cut to "
         "tiles that stay in the second-level cache, too small for a matrix product's full speed.",
         "",
