@@ -111,7 +111,9 @@ def render() -> str:
         ),
         "",
         f"What keeps it from the peak: over d the best times at N = 40,943 lie near a line. "
-        f"{fixed:.1f} ms do not grow with d (two exponentials and a reciprocal for every pair). "
+        f"{fixed:.1f} ms do not grow with d: two exponentials and a reciprocal for every pair, and "
+        "the way of the N x m slopes to memory and back, since no entity can be pushed before "
+        "every query's sum is known. "
         f"{growing:.1f} ms at d = 32 do, at {share:.2f} of the peak: the three products are cut to "
         "tiles that stay in the second-level cache, too small for a matrix product's full speed.",
         "",
