@@ -30,9 +30,9 @@ def made(facts: int, entities: int, name: str = "mine") -> Graph:
     ("facts", "entities", "gamma", "weight", "batch"),
     [
         (100_000, 50_000, 6.0, 1.0, 4096),  # two facts an entity
-        (300_000, 10_000, 7.0, 0.15, 4096),  # thirty
-        # half way between, by the logarithm: sqrt(3 * 15) facts, a weight of sqrt(1 * 0.15)
-        (67_082, 10_000, 6.5, 0.387, 4096),
+        (300_000, 10_000, 8.0, 0.3, 4096),  # thirty
+        # half way between, by the logarithm: sqrt(3 * 15) facts, a weight of sqrt(1 * 0.3)
+        (67_082, 10_000, 7.0, 0.548, 4096),
         (800, 400, 6.0, 1.0, 100),
     ],
 )
@@ -40,14 +40,15 @@ def test_the_rule(facts: int, entities: int, gamma: float, weight: float, batch:
     values = by_rule(made(facts, entities))
     assert values["weight"] == pytest.approx(weight, abs=0.001)
     assert values["gamma"] == pytest.approx(gamma, abs=0.01)
+    assert (values["dropout"], values["dropout_start"]) == (0.1, 0.0)
     assert values["batch_size"] == batch
     assert values["queries"] == min(100, batch)
 
 
 def test_what_is_given_goes_before_the_recipe() -> None:
     graph = made(300_000, 10_000)
-    assert complete(graph).gamma == 7.0
-    assert complete(graph, gamma=8).gamma == 8
+    assert complete(graph).gamma == 8.0
+    assert complete(graph, gamma=9).gamma == 9
     assert complete(graph, recipe="none").gamma == 6.0
     assert complete(graph, alpha=0.1).queries is None
     assert complete(graph, batch_size=20).queries == 20
