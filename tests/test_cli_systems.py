@@ -75,6 +75,7 @@ def test_reproduce_lists_renders_and_refuses(
         (["table9"], "Did you mean"),
         ([], "Name a table or figure"),
         (["table3", "--dataset", "codex-s"], "No cell of table3"),
+        (["table3", "--system", "hale-rotl-no-squares"], "Did you mean"),
         (["table3", "--recipe", "mine"], "Unknown recipe"),
     ):
         result = hale("reproduce", *arguments)

@@ -30,6 +30,9 @@ def reproduce(
     dataset: Annotated[str, typer.Option("--dataset", help="Some data sets, by comma.")] = "",
     model: Annotated[str, typer.Option("--model", help="Some models, by comma.")] = "",
     strategy: Annotated[str, typer.Option("--strategy", help="Some strategies, by comma.")] = "",
+    system: Annotated[
+        str, typer.Option("--system", help="Some systems as cells name them: hale-rotl-no-square.")
+    ] = "",
     scale: Annotated[
         float, typer.Option("--scale", help="Share of the paper's time.", min=0.0001, max=1)
     ] = 1.0,
@@ -72,11 +75,12 @@ def reproduce(
     from hale.models import MODELS
     from hale.objectives import OBJECTIVES
 
-    known = {entry.cell.dataset for e in EXPERIMENTS.values() for entry in e.entries}
+    declared = [entry.cell for e in EXPERIMENTS.values() for entry in e.entries]
     for kind, asked, names in (
-        ("data set", dataset, known),
+        ("data set", dataset, {cell.dataset for cell in declared}),
         ("model", model, MODELS),
         ("strategy", strategy, OBJECTIVES),
+        ("system", system, {cell.system for cell in declared}),
     ):
         for name in _names(asked):
             if name not in names:
@@ -84,9 +88,11 @@ def reproduce(
     chosen: list[Entry] = []
     for name, experiment in EXPERIMENTS.items():
         if what in (None, name):
-            chosen += experiment.select(_names(dataset), _names(model), _names(strategy))
+            chosen += experiment.select(
+                _names(dataset), _names(model), _names(strategy), _names(system)
+            )
     if what is not None and not chosen and EXPERIMENTS[what].entries:
-        raise InputError(f"No cell of {what} has that data set, model and strategy.")
+        raise InputError(f"No cell of {what} has that data set, model, strategy and system.")
     cells = {
         cell.key(seed, scale): (cell, seed)
         for seed in range(seeds)

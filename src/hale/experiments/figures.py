@@ -157,8 +157,10 @@ def draw_points(
 
 def _save(plt: Any, figure: Any, target: Path) -> None:
     target.parent.mkdir(parents=True, exist_ok=True)
-    for path in (target, target.with_suffix(".svg")):
-        figure.savefig(path, dpi=110)
+    vector = target.with_suffix(".svg")
+    figure.savefig(target, dpi=110)
+    with plt.rc_context({"svg.hashsalt": target.stem}):  # the same picture, the same file
+        figure.savefig(vector, metadata={"Date": None})
     plt.close(figure)
 
 
