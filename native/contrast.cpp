@@ -11,8 +11,8 @@
 // dimensions where vectors are summed, so entities are read as they lie in memory. All three
 // products (distances, pull on the queries, push on the entities) are the same small block of
 // registers, `multiply`. A last dimension that would be alone in its vector, as an entity's height
-// is, goes apart: its sums run along the queries. Each thread owns a range of entities, split by its
-// number alone, so the same number of threads gives the same bits.
+// often is, goes apart: its sums run along the queries. Each thread owns a range of entities, split
+// by its number alone, so the same number of threads gives the same bits.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -326,7 +326,7 @@ ALWAYS_INLINE void in_groups(int64_t count, int64_t most, Body&& body) {
     }
 }
 
-// Whether the last of d dimensions would be alone in its vector, as an entity's height is.
+// Whether the last of d dimensions would be alone in its vector, as an entity's height often is.
 bool is_lone(int64_t d) { return d > 1 && d % kLanes == 1; }
 
 int64_t padded(int64_t count, int64_t unit = kLanes) { return (count + unit - 1) / unit * unit; }
@@ -514,8 +514,9 @@ class Worker {
         }
     }
 
-    // Point `tile` at the rows of a tile: in place, or copied where too few numbers follow. The
-    // last vector of a row may reach into the next: such lanes are never part of a result.
+    // Point `tile` at the rows of a tile: in place, or copied where it is cut short or too few
+    // numbers follow. The last vector of a row may reach into the next: such lanes are never part
+    // of a result.
     void fetch(int64_t start, int64_t count) {
         tile = ask.entities + start * ask.d;
         if (count == kTile && (start + kTile) * ask.d + kLanes <= ask.n * ask.d) return;

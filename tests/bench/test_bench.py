@@ -121,9 +121,11 @@ def test_reading_a_curve() -> None:
     assert reached(CURVE, "mrr", 0.2) == pytest.approx(15.0), "half way between two validations"
     assert reached(CURVE, "mrr", 0.05) == pytest.approx(5.0), "from nothing at the start"
     assert reached(CURVE, "mrr", 0.31) is None
-    assert quality_at(CURVE, "mrr", 15) == 0.1
-    assert quality_at(CURVE, "mrr", 30) == 0.2  # 31 s is near enough
-    assert quality_at(CURVE, "mrr", 60) is None  # the run did not last that long
+    assert quality_at(CURVE, "mrr", 5) == pytest.approx(0.05), "from nothing at the start"
+    assert quality_at(CURVE, "mrr", 15) == pytest.approx(0.2), "half way between two validations"
+    assert quality_at(CURVE, "mrr", 20) == pytest.approx(0.3)
+    assert quality_at(CURVE, "mrr", 32) == 0.2, "31 s is near enough"
+    assert quality_at(CURVE, "mrr", 60) is None, "the run did not last that long"
 
 
 def test_hale_races_alone(folder: Path, tmp_path: Path) -> None:

@@ -86,9 +86,14 @@ def reached(curve: Curve, metric: str, target: float) -> float | None:
 
 
 def quality_at(curve: Curve, metric: str, seconds: float) -> float | None:
-    """The last validation at or before a time (a tenth of it later counts as well)."""
-    seen = [point[metric] for point in curve if point["seconds"] <= 1.1 * seconds]
-    return seen[-1] if seen and curve[-1]["seconds"] >= 0.9 * seconds else None
+    """The line through the validations at a time; the last one where it ends a little before."""
+    before = {"seconds": 0.0, metric: 0.0}
+    for point in curve:
+        if point["seconds"] >= seconds:
+            share = (seconds - before["seconds"]) / (point["seconds"] - before["seconds"])
+            return before[metric] + share * (point[metric] - before[metric])
+        before = point
+    return before[metric] if before["seconds"] >= 0.9 * seconds else None
 
 
 def _in_process(rival: str, *course: object) -> Curve:

@@ -14,6 +14,13 @@ import typer
 from rich.console import Console
 
 from hale.errors import HaleError, HaleWarning
+from hale.recipes.rule import (
+    DENSE_GAMMA,
+    DENSE_WEIGHT,
+    DROPOUT,
+    SPARSE_GAMMA,
+    SPARSE_WEIGHT,
+)
 from hale.settings import DEFAULT_BUDGET_SECONDS, DEFAULT_QUERIES, Settings
 
 if TYPE_CHECKING:
@@ -72,13 +79,15 @@ DERIVED_DEFAULTS = {
     "activation": "hanon under hale, else identity",
     "similarity": "the model's own, or the one its strategy takes",
     "biases": "with hyperbolic models and ConvE, where the strategy takes them",
-    "gamma": "6; without a recipe 6 to 10 by the graph's density",
+    "gamma": f"6; without a recipe {SPARSE_GAMMA:g} to {DENSE_GAMMA:g} by the graph's density",
+    "weight": f"1; without a recipe {SPARSE_WEIGHT:g} to {DENSE_WEIGHT:g} by the graph's density",
     "margin": "1 for distances, 0 for inner products",
     "leave_out_known": "under hale",
     "relation_scale": "with an activation",
     "learning_rate": "0.01; 0.003 under allneg, 0.0005 under nonneg",
-    "dropout": "0; 0.2 to 0.3 for rescal, tucker and conve under allneg",
-    "dropout_start": "dropout throughout",
+    "dropout": f"0; without a recipe {DROPOUT:g} under hale; 0.2 to 0.3 for rescal, tucker and "
+    "conve under allneg",
+    "dropout_start": "dropout throughout; without a recipe 0 under hale",
     "penalty": "0; 0.005 for complex under allneg",
     "batch_size": "4096; 1024 under samneg and advneg, 512 under allneg",
     "budget": f"{DEFAULT_BUDGET_SECONDS:.0f}s, without another limit",

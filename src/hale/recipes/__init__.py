@@ -10,11 +10,13 @@ import tomllib
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hale.errors import InputError
-from hale.graph import Graph
 from hale.recipes.rule import by_rule
+
+if TYPE_CHECKING:
+    from hale.graph import Graph
 
 FOLDER = Path(__file__).parent
 NAMES = ("auto", "paper", "none")

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
-from hale.graph import Graph
+if TYPE_CHECKING:
+    from hale.graph import Graph
+
 
 # Facts per entity of a sparse and of a dense graph, with the bound of the activation and the
 # weight of alignment that suit them.
