@@ -385,6 +385,17 @@ def test_rotation_keeps_lengths() -> None:
     torch.testing.assert_close(lengths, model.entity(heads).norm(dim=1))
 
 
+@pytest.mark.parametrize("name", ["distmult", "mure", "murp"])
+def test_stretches_start_with_both_signs(name: str) -> None:
+    torch.manual_seed(0)
+    model = make_model(name, SIZE, 64, init_scale=0.01)
+    stretch = model.stretch.weight
+    torch.testing.assert_close(stretch.abs(), torch.ones_like(stretch), atol=0.1, rtol=0)
+    half = len(stretch) // 2
+    assert torch.equal(stretch[:half].sign(), stretch[half:].sign()), "reciprocals undo them"
+    assert (stretch > 0).float().mean().item() == pytest.approx(0.5, abs=0.15)
+
+
 def test_unknown_model() -> None:
     with pytest.raises(UnknownNameError, match="Did you mean 'rote'"):
         make_model("Rote", SIZE, 4)

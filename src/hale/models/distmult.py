@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Unpack
 
-from torch import Tensor, nn
+from torch import Tensor
 
 from hale.graph import GraphSize
 from hale.models.base import Model, Options
-from hale.models.tables import relation_table
+from hale.models.tables import Stretches
 
 
 class DistMult(Model):
@@ -28,9 +28,7 @@ class DistMult(Model):
 
     def __init__(self, size: GraphSize, dim: int, **options: Unpack[Options]) -> None:
         super().__init__(size, dim, **options)
-        self.stretch = relation_table(size, dim)
-        # Around one, so that a query starts at its head and not at the origin.
-        nn.init.normal_(self.stretch.weight, mean=1.0, std=self.init_scale)
+        self.stretch = Stretches(size, dim, self.init_scale)
 
     def transform(self, vectors: Tensor, relation: Tensor) -> Tensor:
         """(B, d), (B,) -> (B, d)."""

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Unpack
 
-from torch import Tensor, nn
+from torch import Tensor
 
 from hale.graph import GraphSize
 from hale.models.base import Options
 from hale.models.shifted import Shifted
-from hale.models.tables import relation_table
+from hale.models.tables import Stretches
 
 
 class MuRE(Shifted):
@@ -27,8 +27,7 @@ class MuRE(Shifted):
 
     def __init__(self, size: GraphSize, dim: int, **options: Unpack[Options]) -> None:
         super().__init__(size, dim, **options)
-        self.stretch = relation_table(size, dim)
-        nn.init.normal_(self.stretch.weight, mean=1.0, std=self.init_scale)
+        self.stretch = Stretches(size, dim, self.init_scale)
 
     def turned(self, vectors: Tensor, relation: Tensor) -> Tensor:
         """Stretched, coordinate by coordinate."""

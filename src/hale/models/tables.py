@@ -34,6 +34,22 @@ class RelationTable(Table):
         super().__init__(2 * size.num_relations, dim)
 
 
+class Stretches(RelationTable):
+    """A factor for each coordinate of a relation, around one in size, half of them negative.
+
+    A relation that holds in both directions must turn an entity into another one: with positive
+    factors alone the nearest answer is the entity itself, and no sign changes by small steps. A
+    relation and its reciprocal start with the same signs, since each undoes the other.
+    """
+
+    def __init__(self, size: GraphSize, dim: int, spread: float) -> None:
+        super().__init__(size, dim)
+        nn.init.normal_(self.weight, mean=1.0, std=spread)
+        signs = torch.randint(2, (size.num_relations, dim)).mul_(2).sub_(1)
+        with torch.no_grad():
+            self.weight.mul_(signs.repeat(2, 1))
+
+
 class Turns(RelationTable):
     """A rotation for each relation: d/2 angles, kept as pairs of free length."""
 
