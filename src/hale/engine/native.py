@@ -86,9 +86,9 @@ class _Workspace(threading.local):
 
     tensor: Tensor | None = None
 
-    def of(self, size: int) -> Tensor:
+    def of(self, size: int, like: Tensor) -> Tensor:
         if self.tensor is None or len(self.tensor) < size:
-            self.tensor = torch.empty(size, dtype=torch.float32, device="cpu")
+            self.tensor = like.new_empty(size)
         return self.tensor
 
 
@@ -188,12 +188,12 @@ def sweep(
     m, d = queries.shape
     n = len(entities)
     queries, entities, scale = (x.detach().contiguous() for x in (queries, entities, scale))
-    logs = torch.empty(m, dtype=torch.float64, device="cpu")
+    logs = queries.new_empty(m, dtype=torch.float64)
     found = Gradients(
         torch.empty_like(queries), torch.empty_like(entities), torch.empty_like(scale)
     )
-    bounds = _bounds(activation, gammas, m)
-    left_out, left_from = _by_query(without, m, n)
+    bounds = _bounds(activation, gammas, queries)
+    left_out, left_from = _by_query(without, queries, n)
     block = m if not gradients else max(16, min(m, BLOCK_ELEMENTS // n // 16 * 16))
     for start in range(0, m, block):
         count = min(block, m - start)
@@ -216,7 +216,7 @@ def sweep(
         )
         if gradients:
             size = kernel.hale_workspace_size(count, n)
-            problem.workspace = _workspace.of(size).data_ptr()
+            problem.workspace = _workspace.of(size, queries).data_ptr()
             problem.by_query = found.queries[start:].data_ptr()
             problem.by_entity = found.entities.data_ptr()
             problem.by_scale = found.scale[start:].data_ptr()
@@ -249,7 +249,7 @@ def align(
     )
     activated, by_scale = torch.empty_like(scale), torch.empty_like(scale)
     by_query = torch.empty_like(queries)
-    bounds = _bounds(activation, gammas, len(queries))
+    bounds = _bounds(activation, gammas, queries)
     problem = _Alignment(
         b=len(queries),
         d=queries.shape[1],
@@ -272,26 +272,26 @@ def align(
     return activated, by_query, by_scale
 
 
-def _bounds(activation: Activation, gammas: Tensor | None, count: int) -> Tensor:
-    """The bound of the activation for each query (count,); ones where it has none."""
+def _bounds(activation: Activation, gammas: Tensor | None, queries: Tensor) -> Tensor:
+    """The bound of the activation for each query (m,); ones where it has none."""
     if gammas is not None:
         return gammas.detach().contiguous()
-    bound = getattr(activation, "gamma", 1.0)
-    return torch.full((count,), bound, dtype=torch.float32, device="cpu")
+    return queries.new_full((len(queries),), getattr(activation, "gamma", 1.0))
 
 
-def _by_query(without: Pairs | None, m: int, n: int) -> Pairs:
+def _by_query(without: Pairs | None, queries: Tensor, n: int) -> Pairs:
     """Left-out pairs as the kernel takes them: entities by query, and where each begins (m + 1,).
 
     ``KnownAnswers`` hands them over in this order; others are sorted.
     """
+    m = len(queries)
     if without is None:
-        nothing = torch.zeros(m + 1, dtype=torch.long, device="cpu")
+        nothing = queries.new_zeros(m + 1, dtype=torch.long)
         return nothing[:0], nothing
     rows, columns = (ids.long() for ids in without)
     keys = rows * n + columns
     if not bool((keys[1:] > keys[:-1]).all()):
         order = keys.argsort()
         rows, columns = rows[order], columns[order]
-    begins = torch.searchsorted(rows.contiguous(), torch.arange(m + 1, device="cpu"))
+    begins = torch.searchsorted(rows.contiguous(), torch.arange(m + 1, device=rows.device))
     return columns.contiguous(), begins
