@@ -27,20 +27,22 @@ def made(facts: int, entities: int, name: str = "mine") -> Graph:
 
 
 @pytest.mark.parametrize(
-    ("facts", "entities", "gamma", "weight", "batch"),
+    ("facts", "entities", "gamma", "weight", "dropout", "batch"),
     [
-        (100_000, 50_000, 6.0, 1.0, 4096),  # two facts an entity
-        (300_000, 10_000, 8.0, 0.3, 4096),  # thirty
+        (100_000, 50_000, 6.0, 1.0, 0.0, 4096),  # two facts an entity
+        (300_000, 10_000, 8.0, 0.3, 0.1, 4096),  # thirty
         # half way between, by the logarithm: sqrt(3 * 15) facts, a weight of sqrt(1 * 0.3)
-        (67_082, 10_000, 7.0, 0.548, 4096),
-        (800, 400, 6.0, 1.0, 100),
+        (67_082, 10_000, 7.0, 0.548, 0.05, 4096),
+        (800, 400, 6.0, 1.0, 0.0, 100),
     ],
 )
-def test_the_rule(facts: int, entities: int, gamma: float, weight: float, batch: int) -> None:
+def test_the_rule(
+    facts: int, entities: int, gamma: float, weight: float, dropout: float, batch: int
+) -> None:
     values = by_rule(made(facts, entities))
     assert values["weight"] == pytest.approx(weight, abs=0.001)
     assert values["gamma"] == pytest.approx(gamma, abs=0.01)
-    assert (values["dropout"], values["dropout_start"]) == (0.1, 0.0)
+    assert (values["dropout"], values["dropout_start"]) == (dropout, 0.0)
     assert values["batch_size"] == batch
     assert values["queries"] == min(100, batch)
 

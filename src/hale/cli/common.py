@@ -15,9 +15,9 @@ from rich.console import Console
 
 from hale.errors import HaleError, HaleWarning
 from hale.recipes.rule import (
+    DENSE_DROPOUT,
     DENSE_GAMMA,
     DENSE_WEIGHT,
-    DROPOUT,
     SPARSE_GAMMA,
     SPARSE_WEIGHT,
 )
@@ -85,8 +85,8 @@ DERIVED_DEFAULTS = {
     "leave_out_known": "under hale",
     "relation_scale": "with an activation",
     "learning_rate": "0.01; 0.003 under allneg, 0.0005 under nonneg",
-    "dropout": f"0; without a recipe {DROPOUT:g} under hale; 0.2 to 0.3 for rescal, tucker and "
-    "conve under allneg",
+    "dropout": f"0; without a recipe up to {DENSE_DROPOUT:g} under hale; "
+    "0.2 to 0.3 for rescal, tucker and conve under allneg",
     "dropout_start": "dropout throughout; without a recipe 0 under hale",
     "penalty": "0; 0.005 for complex under allneg",
     "batch_size": "4096; 1024 under samneg and advneg, 512 under allneg",

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 SPARSE, DENSE = 3.0, 15.0
 SPARSE_GAMMA, DENSE_GAMMA = 6.0, 8.0
 SPARSE_WEIGHT, DENSE_WEIGHT = 1.0, 0.3
-DROPOUT = 0.1
+DENSE_DROPOUT = 0.1
 TRIPLES_A_STEP = 4096
 
 
@@ -25,7 +25,8 @@ def by_rule(graph: Graph) -> dict[str, object]:
              logarithm: with many answers a query, the bound must leave room to rank them
     weight   1 at 3, 0.3 at 15, between them its logarithm by that of the facts: where a query
              has many answers, no point is near to all of them, and pulling hard blurs the rest
-    dropout  0.1, coming in over the run: the last part is the one that learns by heart
+    dropout  0 at 3, 0.1 at 15, between them by the logarithm, coming in over the run: its last
+             part is the one that learns the facts by heart
     batch    4096 positives, or a sixteenth of both directions where that is less: an epoch of a
              small graph keeps enough steps
     queries  100, never more than the batch
@@ -40,7 +41,7 @@ def by_rule(graph: Graph) -> dict[str, object]:
     return {
         "gamma": round(gamma, 2),
         "weight": round(weight, 3),
-        "dropout": DROPOUT,
+        "dropout": round(place * DENSE_DROPOUT, 3),
         "dropout_start": 0.0,
         "batch_size": batch,
         "queries": min(100, batch),
