@@ -24,9 +24,8 @@ def run() -> Run:
 
 
 def test_gives_the_answers_of_predict(run: Run, tmp_path: Path) -> None:
-    """An index of 200 vectors misses nothing."""
     export_run(run, tmp_path / "x", form="index")
-    index = open_index(tmp_path / "x")
+    index = open_index(tmp_path / "x", expansion=200)
     heads = ["p3", "p77"]
     entities, scores = index.search(query_vectors(run, head=heads, relation="twice"), 5)
     assert entities.shape == scores.shape == (2, 5)
@@ -44,7 +43,7 @@ def test_heights_go_with_the_vectors(tmp_path: Path) -> None:
     export_run(run, tmp_path / "x", form="index")
     queries = query_vectors(run, head="p3", relation="twice")
     assert queries.shape == (1, 9)
-    entities, scores = open_index(tmp_path / "x").search(queries, 5)
+    entities, scores = open_index(tmp_path / "x", expansion=200).search(queries, 5)
     exact = predict(run, head="p3", relation="twice", k=5)
     assert [run.graph.entities[i] for i in entities[0]] == [a.entity for a in exact]
     np.testing.assert_allclose(scores[0], [a.score for a in exact], atol=1e-5)
@@ -52,7 +51,7 @@ def test_heights_go_with_the_vectors(tmp_path: Path) -> None:
 
 def test_more_than_all_gives_all(run: Run, tmp_path: Path) -> None:
     export_run(run, tmp_path / "x", form="index")
-    found, _ = open_index(tmp_path / "x", expansion=400).search(np.zeros((1, 8)), 10**6)
+    found, _ = open_index(tmp_path / "x", expansion=1).search(np.zeros((1, 8)), 10**6)
     assert sorted(found[0].tolist()) == list(range(200))
 
 
@@ -69,7 +68,7 @@ def test_a_lifted_index_scores_as_the_model_would(
             run.model.tail_bias.weight[:, 0] = bias
     export_run(run, tmp_path / "x", form="index")
     query = query_vectors(run, head="p5", relation="next")
-    found, scores = open_index(tmp_path / "x", expansion=400).search(query, 7)
+    found, scores = open_index(tmp_path / "x", expansion=200).search(query, 7)
     expected = []
     for i, e in enumerate(run.model.entities().tolist()):
         pairs = list(zip(query[0].tolist(), e, strict=True))

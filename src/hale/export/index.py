@@ -150,8 +150,9 @@ def search(
     """Rows and distances of the k nearest: (m, d) -> (m, k), (m, k)."""
     if extra is not None:
         queries = np.column_stack([queries, np.full(len(queries), extra, dtype=np.float32)])
-    # Who asks for all of them gets all: a walk through the index might not reach some.
-    found = index.search(queries, k, threads=torch.get_num_threads(), exact=k >= len(index))
+    # Who keeps all as candidates, or asks for all, gets all: a walk might not reach some.
+    exact = max(k, index.expansion_search) >= len(index)
+    found = index.search(queries, k, threads=torch.get_num_threads(), exact=exact)
     shape = (len(queries), -1)
     return found.keys.reshape(shape).astype(np.int64), found.distances.reshape(shape)
 
@@ -160,7 +161,7 @@ def open_index(path: str | Path, *, expansion: int | None = None) -> EntityIndex
     """Open an exported index; it is read from disk as it is searched.
 
     ``expansion`` is how many candidates a search keeps: more is slower and misses
-    less. Without it, that of the export.
+    less, and as many as there are entities is exact. Without it, that of the export.
     """
     about = read_about(path)
     if about.get("format") != "index":
