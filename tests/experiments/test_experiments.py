@@ -12,7 +12,7 @@ import hale.experiments.cells as cells_module
 from hale.experiments import EXPERIMENTS, Cell, fill, is_current, read_cells
 from hale.experiments.figures import draw_curves, draw_functions
 from hale.experiments.paper import FIVE, TABLE3, TABLE4, TABLE5
-from hale.experiments.render import best_of, render_page, render_table
+from hale.experiments.render import by_share, longest, render_page, render_table
 from hale.graph import Graph
 from hale.recipes import read_recipe, recipe_files
 from hale.run import Record, load_run
@@ -144,9 +144,9 @@ def test_a_finished_cell_is_current_until_its_settings_change(
     assert not is_current(other, filled)
     later = {**filled.settings, "gamma": 9.0}
     newer = replace(filled, key="newer", seed=1, settings=later, finished="2999-01-01")
-    assert best_of(TINY, [filled, newer]) == [newer], "seeds of different settings have no mean"
+    assert by_share(TINY, [filled, newer]) == [[newer]], "seeds of different settings have no mean"
     twin = replace(filled, key="twin", seed=1, settings={**filled.settings, "seed": 1})
-    assert best_of(TINY, [filled, twin]) == [filled, twin]
+    assert by_share(TINY, [filled, twin]) == [[filled, twin]]
 
 
 def test_tables_show_ours_beside_the_papers(loaded: Graph, tmp_path: Path) -> None:
@@ -160,9 +160,12 @@ def test_tables_show_ours_beside_the_papers(loaded: Graph, tmp_path: Path) -> No
         "b": replace(filled, **mine, key="b", scale=1.0, metrics={**filled.metrics, "mrr": 0.4}),
         "c": replace(filled, **mine, key="c", scale=1.0, metrics={**filled.metrics, "mrr": 0.5}),
     }
-    assert [cell.key for cell in best_of(cell, shown.values())] == ["b", "c"]
+    assert longest(cell, shown.values()) == shown["b"]
+    assert longest(cell, []) is None
     page = render_table(EXPERIMENTS["table3"], shown)
-    row = next(line for line in page.splitlines() if line.startswith("| HaLE | RotL |"))
+    row, tenth = (line for line in page.splitlines() if line.startswith("| HaLE | RotL |"))
+    assert tenth.startswith("| HaLE | RotL | **0.900** | 0.471 |"), "each share has its row"
+    assert "(x 0.1)" in tenth
     assert row.split("|")[3:5] == [" 0.450 ", " 0.471 "], "mean of two seeds; the paper's"
     assert row.rstrip(" |").endswith("2")
     high = {"settings": {**filled.settings, "heights": True}, "metrics": {"mrr": 0.4712}}

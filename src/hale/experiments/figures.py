@@ -14,7 +14,7 @@ from hale.activations import ACTIVATIONS, make_activation
 from hale.errors import MissingExtraError
 from hale.experiments.cells import Filled
 from hale.experiments.declared import BETAS, CURVE_SETS, Entry, Experiment
-from hale.experiments.render import best_of
+from hale.experiments.render import longest
 from hale.run import Run
 from hale.store import replace_whole
 
@@ -68,11 +68,13 @@ def draw_curves(experiment: Experiment, finished: Mapping[str, Filled], target: 
             for entry in experiment.entries:
                 if (entry.group, entry.cell.dataset) != (group, dataset):
                     continue
-                for cell in best_of(entry.cell, finished.values())[:1]:
-                    seconds = [point["seconds"] for point in cell.curve]
-                    hits = [point["hits@10"] for point in cell.curve]
-                    axes.plot(seconds, hits, label=_label(entry, cell))
-                    drawn = True
+                cell = longest(entry.cell, finished.values())
+                if cell is None:
+                    continue
+                seconds = [point["seconds"] for point in cell.curve]
+                hits = [point["hits@10"] for point in cell.curve]
+                axes.plot(seconds, hits, label=_label(entry, cell))
+                drawn = True
             axes.set_title(dataset)
             axes.set_ylim(bottom=0)
             axes.grid(alpha=0.25)

@@ -10,7 +10,7 @@ from hale.errors import MissingExtraError
 from hale.experiments.cells import Filled, read_cells
 from hale.experiments.declared import EXPERIMENTS, Experiment
 from hale.experiments.figures import draw_curves, draw_functions, draw_points, project_points
-from hale.experiments.render import best_of, render_page
+from hale.experiments.render import longest, render_page
 from hale.run import load_run
 from hale.store import SETTINGS, replace_whole
 
@@ -76,13 +76,15 @@ def _places(
     """The files of points by system, and the share of the time; new ones are made if asked."""
     places = {}
     for entry in experiment.entries:
-        for cell in best_of(entry.cell, finished.values())[:1]:
-            place = cells / f"{cell.key}.points.json"
-            stale = place.exists() and json.loads(place.read_text())["finished"] != cell.finished
-            if stale:
-                place.unlink()
-            if project and not place.exists() and (work / cell.key / SETTINGS).is_file():
-                project_points(load_run(work / cell.key), place, finished=cell.finished)
-            if place.exists():
-                places[f"{cell.dataset}-{cell.system}"] = place, cell.scale
+        cell = longest(entry.cell, finished.values())
+        if cell is None:
+            continue
+        place = cells / f"{cell.key}.points.json"
+        stale = place.exists() and json.loads(place.read_text())["finished"] != cell.finished
+        if stale:
+            place.unlink()
+        if project and not place.exists() and (work / cell.key / SETTINGS).is_file():
+            project_points(load_run(work / cell.key), place, finished=cell.finished)
+        if place.exists():
+            places[f"{cell.dataset}-{cell.system}"] = place, cell.scale
     return places

@@ -12,22 +12,29 @@ METRICS = {"mrr": "MRR", "hits@10": "Hits@10", "hits@1": "Hits@1"}
 PAPER_KEYS = {"mrr": "mrr", "hits@10": "hits10", "hits@1": "hits1"}
 
 
-def best_of(cell: Cell, finished: Iterable[Filled]) -> list[Filled]:
-    """The finished seeds of a cell at the largest share of the time that has any.
+def by_share(cell: Cell, finished: Iterable[Filled]) -> list[list[Filled]]:
+    """The finished seeds of a cell, a list for each share of the time, the largest first.
 
-    Only those with the settings of the latest: seeds of different settings have no mean.
+    Of each share only those with the settings of its latest: seeds of different settings have
+    no mean.
     """
-    mine = [
-        filled
-        for filled in finished
-        if (filled.dataset, filled.system, filled.dim, filled.recipe)
-        == (cell.dataset, cell.system, cell.dim, cell.recipe)
-        and filled.full_seconds == cell.seconds
-    ]
-    most = max((filled.scale for filled in mine), default=0.0)
-    mine = [filled for filled in mine if filled.scale == most]
-    latest = max(mine, key=lambda filled: filled.finished, default=None)
-    return [filled for filled in mine if latest and filled.same_settings(latest)]
+    shares: dict[float, list[Filled]] = {}
+    for filled in finished:
+        if (filled.dataset, filled.system, filled.dim, filled.recipe, filled.full_seconds) == (
+            *(cell.dataset, cell.system, cell.dim, cell.recipe, cell.seconds),
+        ):
+            shares.setdefault(filled.scale, []).append(filled)
+    found = []
+    for _, mine in sorted(shares.items(), reverse=True):
+        latest = max(mine, key=lambda filled: filled.finished)
+        found.append([filled for filled in mine if filled.same_settings(latest)])
+    return found
+
+
+def longest(cell: Cell, finished: Iterable[Filled]) -> Filled | None:
+    """The first seed of a cell at the largest share of the time that is finished."""
+    found = by_share(cell, finished)
+    return found[0][0] if found else None
 
 
 def render_table(experiment: Experiment, finished: Mapping[str, Filled]) -> str:
@@ -36,7 +43,7 @@ def render_table(experiment: Experiment, finished: Mapping[str, Filled]) -> str:
     datasets = list(dict.fromkeys(entry.cell.dataset for entry in experiment.entries))
     for dataset in datasets:
         entries = [entry for entry in experiment.entries if entry.cell.dataset == dataset]
-        if not any(best_of(entry.cell, finished.values()) for entry in entries):
+        if not any(by_share(entry.cell, finished.values()) for entry in entries):
             lines += [f"### {dataset}", "", "Declared, and not run yet.", ""]
             continue
         lines += [*_heading(dataset, entries[0].cell.seconds), *_rows(entries, finished), ""]
@@ -52,24 +59,29 @@ def _heading(dataset: str, seconds: float) -> list[str]:
 
 
 def _rows(entries: Sequence[Entry], finished: Mapping[str, Filled]) -> list[str]:
-    rows = []
-    for entry in entries:
-        found = best_of(entry.cell, finished.values())
-        cells = []
-        for key in METRICS:
-            ours = f"{mean(cell.metrics[key] for cell in found):.3f}" if found else ""
-            paper = ""
-            if entry.paper is not None:
-                paper = f"{getattr(entry.paper, PAPER_KEYS[key]):.3f}"
-                ours = f"**{ours}**" if ours >= paper else ours
-                paper += "*" if entry.paper_is_full else ""
-            cells += [ours, paper]
-        mark = " †" if found and found[0].settings.get("heights") else ""
-        rows.append(
-            f"| {entry.group} | {entry.row}{mark} | {' | '.join(cells)} | {_time(found)} | "
-            f"{len(found) or ''} |"
-        )
-    return rows
+    """The rows of all systems; one that was trained for several times has one for each."""
+    return [
+        _row(entry, found)
+        for entry in entries
+        for found in by_share(entry.cell, finished.values()) or [[]]
+    ]
+
+
+def _row(entry: Entry, found: Sequence[Filled]) -> str:
+    cells = []
+    for key in METRICS:
+        ours = f"{mean(cell.metrics[key] for cell in found):.3f}" if found else ""
+        paper = ""
+        if entry.paper is not None:
+            paper = f"{getattr(entry.paper, PAPER_KEYS[key]):.3f}"
+            ours = f"**{ours}**" if ours >= paper else ours
+            paper += "*" if entry.paper_is_full else ""
+        cells += [ours, paper]
+    mark = " †" if found and found[0].settings.get("heights") else ""
+    return (
+        f"| {entry.group} | {entry.row}{mark} | {' | '.join(cells)} | {_time(found)} | "
+        f"{len(found) or ''} |"
+    )
 
 
 def _time(found: Sequence[Filled]) -> str:
@@ -99,7 +111,8 @@ def render_page(
         "averaged. The paper's figures (Wang et al., WWW 2022) come from a GTX 1070; those with "
         "a star from models that their authors trained without a limit of time, of more than "
         "256 dimensions in Table 4. A share beside the time (x 0.1) says that a system had only "
-        "that part of the paper's time; systems of one thread may have been trained side by side. "
+        "that part of the paper's time; compare systems of the same share, which is why some stand "
+        "here twice. Systems of one thread may have been trained side by side. "
         "Bold figures reach the paper's. Where a system has a dagger, its entities have a height "
         "beside their d numbers (see docs/models.md).",
         "",
