@@ -9,13 +9,15 @@ import signal
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
+from numpy.typing import NDArray
 
 from hale.errors import RunError, SettingsError, TrainingError
 from hale.evaluator import evaluate
-from hale.graph import Graph
-from hale.models import MODELS
+from hale.graph import Graph, Ids, KnownAnswers
+from hale.models import MODELS, Model
 from hale.run import Record, Run, load_run
 from hale.settings import make_settings
 from hale.stopping import Clock
@@ -293,6 +295,33 @@ def test_the_best_state_is_kept_not_the_last(graph: Graph, tmp_path: Path) -> No
     assert run.best is not None
     assert evaluate(run, "valid").mrr == pytest.approx(run.best.metrics["mrr"])
     assert evaluate(load_run(tmp_path / "run"), "valid").mrr == evaluate(run, "valid").mrr
+
+
+@pytest.mark.parametrize(("of_last", "of_best"), [(2.0, 3.0), (2.0, 2.0), (3.0, 2.0)])
+def test_a_larger_sample_decides_between_the_best_state_and_the_last(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, of_last: float, of_best: float
+) -> None:
+    seen: list[torch.Tensor] = []  # the entities at each validation
+
+    def ranks(model: Model, triples: Ids, known: KnownAnswers) -> NDArray[np.float64]:
+        entities = model.entities().detach().clone()
+        if len(triples) == 2 * 2:  # the sample: the first state is the best
+            seen.append(entities)
+            return np.full(len(triples), len(seen), dtype=np.float64)
+        assert len(triples) == 2 * 10
+        assert torch.equal(entities, seen[-1]) or torch.equal(entities, seen[0])
+        rank = of_last if torch.equal(entities, seen[-1]) else of_best
+        return np.full(len(triples), rank)
+
+    monkeypatch.setattr("hale.trainer.filtered_ranks", ranks)
+    asked = {**FAST, "epochs": 6, "validate_every": "2", "validation_sample": 2}
+    run = train(ring(40, held_out=12), out=tmp_path / "run", **asked)
+    assert len(seen) == 3
+    expected = seen[-1] if of_last <= of_best else seen[0]
+    assert torch.equal(run.model.entities(), expected)
+    assert torch.equal(load_run(tmp_path / "run").model.entities(), expected)
+    assert run.best is not None
+    assert run.best.metrics["mrr"] == pytest.approx(1 / 3 if of_last <= of_best else 1)
 
 
 def test_validation_ranks_a_sample(graph: Graph) -> None:

@@ -47,7 +47,7 @@ def test_every_space_names_settings_and_starts_at_what_there_is(strategy: str) -
     model = "complex" if strategy == "allneg" else "rotl"
     began = complete(model=model, strategy=strategy)
     settings = began.model_dump()
-    settings["gamma_start"] = settings["gamma"]  # a bound that stays
+    settings |= dict.fromkeys(("gamma_start", "gamma_two_way"), settings["gamma"])  # one, for all
     start = _starting_point(began, SPACES[strategy])
     assert set(start) <= set(settings)
     for name, value in start.items():

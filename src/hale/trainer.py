@@ -35,6 +35,9 @@ from hale.systems import build_model, build_objective, complete
 # A run is saved after every validation, and in between when this much time has passed.
 SAVE_SECONDS = 60.0
 
+# At the end, so many times the validation sample decides between the best state and the last.
+FINAL_SAMPLE = 5
+
 Keep = Literal["best", "last"]
 
 
@@ -100,7 +103,8 @@ class Trainer:
     It trains the model that the settings describe, freshly initialised or from the weights
     ``start`` (and ``moments``, a state of the optimiser), on all training triples or on the
     ``batches`` given, by the objective that the settings describe or by ``objective``. It keeps
-    the best state by validation, or the last.
+    the best state by a sample of validation triples, unless the last one is no worse on a larger
+    sample; or always the last.
     """
 
     def __init__(
@@ -185,6 +189,8 @@ class Trainer:
                 if stopped_by or self.rule.is_due(clock):
                     self._validate()
                     stopped_by = stopped_by or self.rule.reason(clock)
+                    if stopped_by:
+                        self._judge_last()
                 if interrupted.is_set() and stopped_by is None:
                     stopped_by = "interrupt"
                 if stopped_by == "interrupt" or time.monotonic() - self.saved > SAVE_SECONDS:
@@ -248,8 +254,8 @@ class Trainer:
             torch.manual_seed(draw_seed(self.settings.seed, Stream.DROPOUT, step))
             yield
 
-    def _validation_sample(self) -> Ids:
-        valid, size = self.graph.valid, self.settings.validation_sample
+    def _validation_sample(self, times: int = 1) -> Ids:
+        valid, size = self.graph.valid, times * self.settings.validation_sample
         if len(valid) > size:
             draws = np.random.default_rng(draw_seed(self.settings.seed, Stream.VALIDATION))
             valid = valid[np.sort(draws.choice(len(valid), size, replace=False))]
@@ -286,6 +292,26 @@ class Trainer:
         self._save()
         if self.observer:
             self.observer.validated(record, kept=keep)
+
+    def _judge_last(self) -> None:
+        """Keep the last state after all, if a larger sample ranks it no worse than the kept one.
+
+        The best of many states on a small sample is partly the luckiest, and the last one has
+        the fall of the learning rate behind it.
+        """
+        state, larger = self.state, self._validation_sample(FINAL_SAMPLE)
+        if state.kept_step == state.clock.step or len(larger) == len(self.sample):
+            return
+        began = time.perf_counter()
+        last = self._weights()
+        of_last = Metrics.of(filtered_ranks(self.model, larger, self.known)).mrr
+        self.model.load_state_dict(self.kept_weights)
+        of_kept = Metrics.of(filtered_ranks(self.model, larger, self.known)).mrr
+        self.model.load_state_dict(last)
+        if of_last >= of_kept:
+            state.kept_step, self.kept_weights = state.clock.step, last
+        state.clock.validation_seconds += time.perf_counter() - began
+        self._save()
 
     def _save(self) -> None:
         # Interrupted before any validation: keep what there is.

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     import optuna
 
 JOURNAL = "trials.journal"
-SPACE = 4  # of the searched spaces: trials of another one are of no use
+SPACE = 5  # of the searched spaces: trials of another one are of no use
 VALIDATIONS = 6  # of a trial: where it can be given up
 STARTUP = 6  # trials before any is given up
 
@@ -40,6 +40,7 @@ def _hale(trial: optuna.Trial) -> dict[str, object]:
         "queries": trial.suggest_categorical("queries", [16, 32, 64, 100, 160]),
         "gamma": trial.suggest_float("gamma", 3.0, 14.0),
         "gamma_start": trial.suggest_float("gamma_start", 3.0, 14.0),
+        "gamma_two_way": trial.suggest_float("gamma_two_way", 3.0, 14.0),
         "beta": trial.suggest_float("beta", 1.0, 5.0),
         "weight": trial.suggest_float("weight", 0.05, 2.0, log=True),
         "learning_rate": trial.suggest_float("learning_rate", 0.002, 0.05, log=True),
@@ -224,8 +225,9 @@ def differing(settings: Settings) -> dict[str, object]:
 def _starting_point(start: Settings, suggest: Suggest) -> dict[str, Any]:
     """The settings that the space knows, so that the first trial is what there is already."""
     settings = start.model_dump()
-    if start.gamma_start is None:  # a bound that stays
-        settings["gamma_start"] = start.gamma
+    for name in ("gamma_start", "gamma_two_way"):  # without them, one bound that stays
+        if settings[name] is None:
+            settings[name] = start.gamma
     wanted: dict[str, Any] = {}
 
     class Collect:

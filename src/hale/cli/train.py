@@ -193,7 +193,7 @@ def train(
         out.print(metrics_table(directions, f"{run.graph.name}, {split} split, filtered"))
     if run.best is not None and run.best.metrics:
         out.print(
-            f"kept: the state of step {summary.kept_step:,}, the best by MRR on "
-            f"{summary.validation_sample:,} validation triples ({run.best.metrics['mrr']:.4f})"
+            f"kept: the state of step {summary.kept_step:,} of {summary.steps:,}, MRR "
+            f"{run.best.metrics['mrr']:.4f} on {summary.validation_sample:,} validation triples"
         )
     out.print(f"run:  {run.path}")

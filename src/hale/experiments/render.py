@@ -107,7 +107,7 @@ def render_page(
         "",
         "Written by `hale reproduce --render` from the files in `cells/`: no number of ours "
         "stands here that no file backs. MRR, Hits@10 and Hits@1 are of the test split, filtered, "
-        "in both directions, of the state with the best validation MRR; several seeds are "
+        "in both directions, of the state kept by validation triples; several seeds are "
         "averaged. The paper's figures (Wang et al., WWW 2022) come from a GTX 1070; those with "
         "a star from models that their authors trained without a limit of time, of more than "
         "256 dimensions in Table 4. A share beside the time (x 0.1) says that a system had only "
