@@ -64,7 +64,7 @@ def render(found: dict[str, dict[str, dict[str, Any]]]) -> str:
         "",
         "Written by `python benchmarks/rule.py` from rule.json beside it. Machine: "
         f"{here['cpu']}, {here['cores']} cores, torch {here['torch']}. RotL, d = 32: MRR / Hits@10 "
-        "on all validation triples, by the state that was best on 1,000 of them; one run each, "
+        "on all validation triples, in the state that validation kept; one run each, "
         "seed 0. The rule (docs/recipes.md) was fitted on the graphs without a star; those with "
         "one had no part in it. The paper's grids (`--recipe paper`) stand for its settings: it "
         "does not say which it took.",

@@ -297,31 +297,67 @@ def test_the_best_state_is_kept_not_the_last(graph: Graph, tmp_path: Path) -> No
     assert evaluate(load_run(tmp_path / "run"), "valid").mrr == evaluate(run, "valid").mrr
 
 
-@pytest.mark.parametrize(("of_last", "of_best"), [(2.0, 3.0), (2.0, 2.0), (3.0, 2.0)])
-def test_a_larger_sample_decides_between_the_best_state_and_the_last(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, of_last: float, of_best: float
-) -> None:
-    seen: list[torch.Tensor] = []  # the entities at each validation
+SECOND_LOOK = {**FAST, "epochs": 6, "validate_every": "2", "validation_sample": 2}
 
-    def ranks(model: Model, triples: Ids, known: KnownAnswers) -> NDArray[np.float64]:
+
+class Ranking:
+    """Stands for filtered_ranks: the first state is the best by the sample, and rank 2 by others.
+
+    The last state has the rank ``of_last`` by others, where ``kill`` strikes.
+    """
+
+    def __init__(self, of_last: float, *, kill: bool = False) -> None:
+        self.of_last, self.kill = of_last, kill
+        self.seen: list[torch.Tensor] = []  # the entities at each validation
+        self.sample: set[tuple[int, ...]] = set()
+
+    def __call__(self, model: Model, triples: Ids, known: KnownAnswers) -> NDArray[np.float64]:
         entities = model.entities().detach().clone()
-        if len(triples) == 2 * 2:  # the sample: the first state is the best
-            seen.append(entities)
-            return np.full(len(triples), len(seen), dtype=np.float64)
-        assert len(triples) == 2 * 10
-        assert torch.equal(entities, seen[-1]) or torch.equal(entities, seen[0])
-        rank = of_last if torch.equal(entities, seen[-1]) else of_best
-        return np.full(len(triples), rank)
+        if len(triples) == 2 * 2:
+            self.seen.append(entities)
+            self.sample = {tuple(row) for row in triples.tolist()}
+            return np.full(len(triples), len(self.seen), dtype=np.float64)
+        assert len(triples) == 2 * 4 * 2
+        assert not self.sample & {tuple(row) for row in triples.tolist()}, "others"
+        if self.kill:
+            raise KilledError
+        if torch.equal(entities, self.seen[-1]):
+            return np.full(len(triples), self.of_last)
+        assert torch.equal(entities, self.seen[0])
+        return np.full(len(triples), 2.0)
 
-    monkeypatch.setattr("hale.trainer.filtered_ranks", ranks)
-    asked = {**FAST, "epochs": 6, "validate_every": "2", "validation_sample": 2}
-    run = train(ring(40, held_out=12), out=tmp_path / "run", **asked)
-    assert len(seen) == 3
-    expected = seen[-1] if of_last <= of_best else seen[0]
+
+@pytest.mark.parametrize("of_last", [1.5, 2.0, 3.0])
+def test_other_triples_judge_the_last_state_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, of_last: float
+) -> None:
+    ranking, watch = Ranking(of_last), StopAt(-1)
+    monkeypatch.setattr("hale.trainer.filtered_ranks", ranking)
+    run = train(ring(40, held_out=12), out=tmp_path / "run", observer=watch, **SECOND_LOOK)
+    kept_last = of_last <= 2.0
+    expected = ranking.seen[-1 if kept_last else 0]
     assert torch.equal(run.model.entities(), expected)
     assert torch.equal(load_run(tmp_path / "run").model.entities(), expected)
+    assert [kept for _, kept in watch.records] == [True, False, kept_last]
     assert run.best is not None
-    assert run.best.metrics["mrr"] == pytest.approx(1 / 3 if of_last <= of_best else 1)
+    assert run.best.metrics["mrr"] == pytest.approx(1 / 3 if kept_last else 1)
+
+
+def test_a_kill_before_the_last_judgement_costs_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("hale.trainer.filtered_ranks", Ranking(1.5))
+    graph = ring(40, held_out=12)
+    whole = train(graph, **SECOND_LOOK)
+    ranking = Ranking(1.5, kill=True)
+    monkeypatch.setattr("hale.trainer.filtered_ranks", ranking)
+    with pytest.raises(KilledError):
+        train(graph, out=tmp_path / "run", **SECOND_LOOK)
+    ranking.kill = False
+    ranking.seen.pop()  # the validation that was lost with the kill is made again
+    resumed = train(None, out=tmp_path / "run", resume=True)
+    assert same(weights(resumed), weights(whole))
+    assert resumed.summary.kept_step == whole.summary.kept_step == whole.summary.steps
 
 
 def test_validation_ranks_a_sample(graph: Graph) -> None:

@@ -48,10 +48,16 @@ def test_every_space_names_settings_and_starts_at_what_there_is(strategy: str) -
     began = complete(model=model, strategy=strategy)
     settings = began.model_dump()
     settings |= dict.fromkeys(("gamma_start", "gamma_two_way"), settings["gamma"])  # one, for all
-    start = _starting_point(began, SPACES[strategy])
+    start = _starting_point(began, SPACES[strategy], two_way=True)
     assert set(start) <= set(settings)
     for name, value in start.items():
         assert value == settings[name], name
+
+
+def test_a_bound_for_relations_that_run_both_ways_is_sought_where_there_are_any() -> None:
+    began = complete(gamma_two_way=9.0)
+    assert _starting_point(began, SPACES["hale"], two_way=True)["gamma_two_way"] == 9.0
+    assert "gamma_two_way" not in _starting_point(began, SPACES["hale"], two_way=False)
 
 
 def test_without_validation_triples_there_is_nothing_to_judge_by(

@@ -37,7 +37,7 @@ class Summary:
     seconds: float  # of training
     validation_seconds: float | None  # None where a kill left nobody to tell
     validation_sample: int  # triples that validation ranks while training
-    kept_step: int  # the step whose state is kept: the best by validation
+    kept_step: int  # the step whose state validation kept
     threads: int | None
     device: str | None
 

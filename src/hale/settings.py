@@ -149,7 +149,7 @@ class Settings(BaseModel):
         None, description="Time (15s) or number of epochs (5) between validations."
     )
     validation_sample: int = Field(
-        1000, ge=1, description="Validation triples ranked while training."
+        1000, ge=1, description="Validation triples ranked while training (others at its end)."
     )
 
     # Where and how

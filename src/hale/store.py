@@ -4,7 +4,7 @@
     entities.txt           names in id order, one a line; relations.txt likewise
     labels.tsv             readable names, where the graph had them
     triples.safetensors    train, valid, test as ids: the run needs no other file
-    model.safetensors      the weights that are kept: the best state by validation
+    model.safetensors      the weights that validation kept
     history.jsonl          one validation a line
     metrics.json           how training went, and the reports of evaluations
     checkpoint.safetensors the state to resume from: weights, optimiser, clock

@@ -13,6 +13,7 @@ from typing import Literal, Protocol
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from hale import checkpoint
@@ -35,8 +36,8 @@ from hale.systems import build_model, build_objective, complete
 # A run is saved after every validation, and in between when this much time has passed.
 SAVE_SECONDS = 60.0
 
-# At the end, so many times the validation sample decides between the best state and the last.
-FINAL_SAMPLE = 5
+# At the end, so many times the validation sample, others than it, judge the last state again.
+SECOND_LOOK = 4
 
 Keep = Literal["best", "last"]
 
@@ -48,7 +49,7 @@ class Observer(Protocol):
         """A step was made; ``progress`` runs from 0 to 1."""
 
     def validated(self, record: Record, *, kept: bool) -> None:
-        """A validation was made; ``kept`` if its state is the best so far."""
+        """A validation was made; ``kept`` if its state is, for now."""
 
 
 def train(
@@ -61,7 +62,7 @@ def train(
     observer: Observer | None = None,
     **values: object,
 ) -> Run:
-    """Train a model on a graph and return the run in its best state.
+    """Train a model on a graph and return the run in the state that validation kept.
 
     Give ``settings``, or their values by name: ``train(graph, model="rotl",
     dim=32, budget="60s")``. With ``out`` the run lives in that folder from the
@@ -103,8 +104,8 @@ class Trainer:
     It trains the model that the settings describe, freshly initialised or from the weights
     ``start`` (and ``moments``, a state of the optimiser), on all training triples or on the
     ``batches`` given, by the objective that the settings describe or by ``objective``. It keeps
-    the best state by a sample of validation triples, unless the last one is no worse on a larger
-    sample; or always the last.
+    the best state by a sample of validation triples, unless the last one is no worse by others;
+    or always the last.
     """
 
     def __init__(
@@ -147,7 +148,7 @@ class Trainer:
             batches = Shuffled(both, settings.batch_size, settings.seed)
         self.batches = batches
         self.known_train = graph.known("train")
-        self.sample = self._validation_sample()
+        self.sample, self.second = self._validation_samples()
 
         self.steps_per_epoch = batches.steps_per_epoch
         self.rule = StopRule(settings, self.steps_per_epoch)
@@ -174,7 +175,7 @@ class Trainer:
             folder.remove(METRICS)  # they speak of weights that are about to change
 
     def fit(self) -> Run:
-        """Train until a rule or Ctrl-C ends it; the model ends in the best state."""
+        """Train until a rule or Ctrl-C ends it; the model ends in the state that is kept."""
         clock = self.state.clock
         stopped_by = self.rule.reason(clock)
         with stop_on_signal() as interrupted:
@@ -189,8 +190,6 @@ class Trainer:
                 if stopped_by or self.rule.is_due(clock):
                     self._validate()
                     stopped_by = stopped_by or self.rule.reason(clock)
-                    if stopped_by:
-                        self._judge_last()
                 if interrupted.is_set() and stopped_by is None:
                     stopped_by = "interrupt"
                 if stopped_by == "interrupt" or time.monotonic() - self.saved > SAVE_SECONDS:
@@ -254,23 +253,24 @@ class Trainer:
             torch.manual_seed(draw_seed(self.settings.seed, Stream.DROPOUT, step))
             yield
 
-    def _validation_sample(self, times: int = 1) -> Ids:
-        valid, size = self.graph.valid, times * self.settings.validation_sample
+    def _validation_samples(self) -> tuple[Ids, Ids]:
+        """The sample that every validation ranks, and others for a second look at the end."""
+        valid, size = self.graph.valid, self.settings.validation_sample
+        draws = np.random.default_rng(draw_seed(self.settings.seed, Stream.VALIDATION))
+        sample = np.arange(len(valid))
         if len(valid) > size:
-            draws = np.random.default_rng(draw_seed(self.settings.seed, Stream.VALIDATION))
-            valid = valid[np.sort(draws.choice(len(valid), size, replace=False))]
-        return self.graph.both_directions(valid)
+            sample = np.sort(draws.choice(len(valid), size, replace=False))
+        others = draws.permutation(np.setdiff1d(np.arange(len(valid)), sample))
+        second = valid[others[: SECOND_LOOK * size]]
+        return self.graph.both_directions(valid[sample]), self.graph.both_directions(second)
 
     def _validate(self) -> None:
         """Rank the validation sample, keep the state if it is the best, save."""
         began = time.perf_counter()
         state, clock = self.state, self.state.clock
         self.model.eval()
-        try:  # without a valid split, at least a look whether the scores are finite
-            probe = self.sample if len(self.sample) else self.graph.train[:1]
-            ranks = filtered_ranks(self.model, probe, self.known)
-        except EvaluationError:
-            raise self._not_finite("validation scores") from None
+        # without a valid split, at least a look whether the scores are finite
+        ranks = self._ranks(self.sample if len(self.sample) else self.graph.train[:1])
         metrics = Metrics.of(ranks).as_dict() if len(self.sample) else {}
         record = Record(
             step=clock.step,
@@ -283,9 +283,10 @@ class Trainer:
         best = state.kept
         # Without a valid split there is nothing to compare: the latest is kept.
         better = best is None or not metrics or metrics["mrr"] > best.metrics["mrr"]
-        keep = better or self.keep == "last"
         state.history.append(record)
         self.rule.judge(clock, better=better)
+        ends = self.rule.reason(clock) is not None
+        keep = better or self.keep == "last" or (ends and self._stands_a_second_look())
         if keep:
             state.kept_step, self.kept_weights = clock.step, self._weights()
         clock.validation_seconds += time.perf_counter() - began
@@ -293,25 +294,27 @@ class Trainer:
         if self.observer:
             self.observer.validated(record, kept=keep)
 
-    def _judge_last(self) -> None:
-        """Keep the last state after all, if a larger sample ranks it no worse than the kept one.
+    def _stands_a_second_look(self) -> bool:
+        """Whether the state at hand is no worse than the kept one on other validation triples.
 
-        The best of many states on a small sample is partly the luckiest, and the last one has
-        the fall of the learning rate behind it.
+        The best of many states on a sample is partly the luckiest, and the last one has the
+        fall of the learning rate behind it.
         """
-        state, larger = self.state, self._validation_sample(FINAL_SAMPLE)
-        if state.kept_step == state.clock.step or len(larger) == len(self.sample):
-            return
-        began = time.perf_counter()
-        last = self._weights()
-        of_last = Metrics.of(filtered_ranks(self.model, larger, self.known)).mrr
+        if not len(self.second):
+            return False
+        here = Metrics.of(self._ranks(self.second)).mrr
+        weights = self._weights()
         self.model.load_state_dict(self.kept_weights)
-        of_kept = Metrics.of(filtered_ranks(self.model, larger, self.known)).mrr
-        self.model.load_state_dict(last)
-        if of_last >= of_kept:
-            state.kept_step, self.kept_weights = state.clock.step, last
-        state.clock.validation_seconds += time.perf_counter() - began
-        self._save()
+        kept = Metrics.of(self._ranks(self.second)).mrr
+        self.model.load_state_dict(weights)
+        return here >= kept
+
+    def _ranks(self, triples: Ids) -> NDArray[np.float64]:
+        """Filtered ranks of triples; scores that are not finite end the training."""
+        try:
+            return filtered_ranks(self.model, triples, self.known)
+        except EvaluationError:
+            raise self._not_finite("validation scores") from None
 
     def _save(self) -> None:
         # Interrupted before any validation: keep what there is.

@@ -30,17 +30,19 @@ SPACE = 5  # of the searched spaces: trials of another one are of no use
 VALIDATIONS = 6  # of a trial: where it can be given up
 STARTUP = 6  # trials before any is given up
 
-Suggest = Callable[["optuna.Trial"], dict[str, object]]
+# Of a trial, and of whether any relation of the graph runs both ways.
+Suggest = Callable[["optuna.Trial", bool], dict[str, object]]
 
 
-def _hale(trial: optuna.Trial) -> dict[str, object]:
+def _hale(trial: optuna.Trial, two_way: bool) -> dict[str, object]:
+    bound = {"gamma_two_way": trial.suggest_float("gamma_two_way", 3.0, 14.0)} if two_way else {}
     batch = trial.suggest_categorical("batch_size", [2048, 4096, 8192, 16384])
     return {
         "batch_size": batch,
         "queries": trial.suggest_categorical("queries", [16, 32, 64, 100, 160]),
         "gamma": trial.suggest_float("gamma", 3.0, 14.0),
         "gamma_start": trial.suggest_float("gamma_start", 3.0, 14.0),
-        "gamma_two_way": trial.suggest_float("gamma_two_way", 3.0, 14.0),
+        **bound,
         "beta": trial.suggest_float("beta", 1.0, 5.0),
         "weight": trial.suggest_float("weight", 0.05, 2.0, log=True),
         "learning_rate": trial.suggest_float("learning_rate", 0.002, 0.05, log=True),
@@ -50,7 +52,7 @@ def _hale(trial: optuna.Trial) -> dict[str, object]:
     }
 
 
-def _sampled(trial: optuna.Trial) -> dict[str, object]:
+def _sampled(trial: optuna.Trial, _: bool) -> dict[str, object]:
     return {
         "batch_size": trial.suggest_categorical("batch_size", [256, 512, 1024, 2048]),
         "negatives": trial.suggest_categorical("negatives", [50, 128, 256, 512]),
@@ -60,7 +62,7 @@ def _sampled(trial: optuna.Trial) -> dict[str, object]:
     }
 
 
-def _all(trial: optuna.Trial) -> dict[str, object]:
+def _all(trial: optuna.Trial, _: bool) -> dict[str, object]:
     return {
         "batch_size": trial.suggest_categorical("batch_size", [128, 256, 512, 1024]),
         "learning_rate": trial.suggest_float("learning_rate", 0.0005, 0.05, log=True),
@@ -155,15 +157,16 @@ def tune(
         load_if_exists=True,
     )
     suggest = SPACES[start.strategy]
+    two_way = bool(graph.known("train").two_way.any())
 
     def objective(trial: optuna.Trial) -> float:
         asked = {
-            **suggest(trial),
+            **suggest(trial, two_way),
             **fixed_of(start, values),
             "budget": trial_seconds,
             "validate_every": f"{trial_seconds / VALIDATIONS:g}s",
         }
-        trainer = Trainer(graph, complete(graph, **asked), _Watch(trial))
+        trainer = Trainer(graph, complete(graph, **asked), _Watch(trial), keep="last")
         try:
             run = trainer.fit()
         except TrainingError:  # not finite: as bad as can be
@@ -177,7 +180,7 @@ def tune(
 
     complete_trials = optuna.trial.TrialState.COMPLETE
     if not study.get_trials(states=(complete_trials,)):
-        study.enqueue_trial(_starting_point(start, suggest))
+        study.enqueue_trial(_starting_point(start, suggest, two_way))
     while _seconds(study) < budget:
         study.optimize(objective, n_trials=1)
     done = study.get_trials(states=(complete_trials,))
@@ -222,7 +225,7 @@ def differing(settings: Settings) -> dict[str, object]:
     }
 
 
-def _starting_point(start: Settings, suggest: Suggest) -> dict[str, Any]:
+def _starting_point(start: Settings, suggest: Suggest, two_way: bool) -> dict[str, Any]:
     """The settings that the space knows, so that the first trial is what there is already."""
     settings = start.model_dump()
     for name in ("gamma_start", "gamma_two_way"):  # without them, one bound that stays
@@ -242,7 +245,7 @@ def _starting_point(start: Settings, suggest: Suggest) -> dict[str, Any]:
             wanted[name] = min(choices, key=lambda choice: abs(choice - float(str(settings[name]))))
             return choices[0]
 
-    suggest(Collect())
+    suggest(Collect(), two_way)
     return wanted
 
 

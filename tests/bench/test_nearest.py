@@ -62,4 +62,4 @@ def test_rows(tmp_path: Path) -> None:
     RunFolder.create(tmp_path / "run", run.settings, run.graph, run.model.state_dict())
     of_run = bench("index", "--run", tmp_path / "run", "-k", "3")["rows"]
     assert (of_run[0]["vectors"], of_run[0]["n"], of_run[0]["queries"]) == ("line", 20, 2)
-    assert of_run[0]["recall"] == 1
+    assert of_run[0]["recall"] == 1, "as many candidates as vectors: exact"

@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -9,6 +11,7 @@ import torch
 
 from hale.errors import InputError, MissingExtraError
 from hale.export import export_run, open_index, query_vectors
+from hale.export.index import search
 from hale.models import make_model
 from hale.predictor import predict
 from hale.run import Run
@@ -35,6 +38,36 @@ def test_gives_the_answers_of_predict(run: Run, tmp_path: Path) -> None:
         np.testing.assert_allclose(scores[row], [a.score for a in exact], atol=1e-5)
     heads_of, _ = index.search(query_vectors(run, relation="next", tail="p9"), 1)
     assert index.names[heads_of[0, 0]] == predict(run, relation="next", tail="p9", k=1)[0].entity
+
+
+def test_most_of_the_answers_without_looking_at_all(run: Run, tmp_path: Path) -> None:
+    export_run(run, tmp_path / "x", form="index")
+    heads = run.graph.entities.names
+    queries = query_vectors(run, head=heads, relation="next")
+    near, _ = open_index(tmp_path / "x", expansion=40).search(queries, 5)
+    exact, _ = open_index(tmp_path / "x", expansion=200).search(queries, 5)
+    shared = [len(set(a) & set(b)) / 5 for a, b in zip(near.tolist(), exact.tolist(), strict=True)]
+    assert np.mean(shared) > 0.9
+
+
+@pytest.mark.parametrize(
+    ("expansion", "k", "exact"),
+    [(199, 5, False), (200, 5, True), (10, 199, False), (10, 200, True)],
+)
+def test_exact_where_all_are_candidates(expansion: int, k: int, exact: bool) -> None:
+    class Index:
+        expansion_search = expansion
+
+        def __len__(self) -> int:
+            return 200
+
+        def search(self, queries: object, k: int, *, threads: int, exact: bool) -> Any:
+            told.append(exact)
+            return SimpleNamespace(keys=np.zeros((1, k)), distances=np.zeros((1, k)))
+
+    told: list[bool] = []
+    search(Index(), np.zeros((1, 8), dtype=np.float32), k)
+    assert told == [exact]
 
 
 def test_heights_go_with_the_vectors(tmp_path: Path) -> None:

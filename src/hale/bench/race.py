@@ -130,7 +130,7 @@ def run(
         validation_sample=sample,
         validate_every=f"{seconds / VALIDATIONS:g}s",
     )
-    trainer = Trainer(graph, settings)
+    trainer = Trainer(graph, settings, keep="last")  # only the curve is of interest
     if rival == "hale":
         watch = _Watch()
         trainer.observer = watch

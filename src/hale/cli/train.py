@@ -192,8 +192,11 @@ def train(
         directions = {"both directions": report, **report["by_direction"]}
         out.print(metrics_table(directions, f"{run.graph.name}, {split} split, filtered"))
     if run.best is not None and run.best.metrics:
+        highest = max(record.metrics["mrr"] for record in run.history)
+        second = "" if run.best.metrics["mrr"] == highest else ", no worse than the best on others"
         out.print(
             f"kept: the state of step {summary.kept_step:,} of {summary.steps:,}, MRR "
             f"{run.best.metrics['mrr']:.4f} on {summary.validation_sample:,} validation triples"
+            f"{second}"
         )
     out.print(f"run:  {run.path}")

@@ -75,6 +75,11 @@ class Filled:
     metrics: Mapping[str, float]  # of the test split, filtered, both directions
     finished: str  # when, by the clock of the machine
 
+    def is_of(self, cell: Cell) -> bool:
+        """Whether this is the cell with some seed, at some share of its time."""
+        mine = self.dataset, self.system, self.dim, self.recipe, self.full_seconds
+        return mine == (cell.dataset, cell.system, cell.dim, cell.recipe, cell.seconds)
+
     def same_settings(self, other: Filled) -> bool:
         """Whether two cells differ by their seeds only."""
         mine, others = (make_settings(**{**cell.settings, "seed": 0}) for cell in (self, other))

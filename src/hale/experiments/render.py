@@ -20,9 +20,7 @@ def by_share(cell: Cell, finished: Iterable[Filled]) -> list[list[Filled]]:
     """
     shares: dict[float, list[Filled]] = {}
     for filled in finished:
-        if (filled.dataset, filled.system, filled.dim, filled.recipe, filled.full_seconds) == (
-            *(cell.dataset, cell.system, cell.dim, cell.recipe, cell.seconds),
-        ):
+        if filled.is_of(cell):
             shares.setdefault(filled.scale, []).append(filled)
     found = []
     for _, mine in sorted(shares.items(), reverse=True):
@@ -112,7 +110,7 @@ def render_page(
         "a star from models that their authors trained without a limit of time, of more than "
         "256 dimensions in Table 4. A share beside the time (x 0.1) says that a system had only "
         "that part of the paper's time; compare systems of the same share, which is why some stand "
-        "here twice. Systems of one thread may have been trained side by side. "
+        "here more than once. Systems of one thread may have been trained side by side. "
         "Bold figures reach the paper's. Where a system has a dagger, its entities have a height "
         "beside their d numbers (see docs/models.md).",
         "",

@@ -131,7 +131,8 @@ class EntityIndex:
     ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
         """The k nearest entities and their scores, about: (m, d) -> (m, k), (m, k).
 
-        Most of the exact answers, in order; k larger than N gives N.
+        Most of the exact answers, in order; all of them if k or the expansion reaches N. A
+        larger k gives N.
         """
         vectors = np.atleast_2d(np.asarray(queries, dtype=np.float32))
         dim = self.index.ndim - (self.about["extra"] is not None)
