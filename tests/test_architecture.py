@@ -42,6 +42,7 @@ ROOMS = [
     "run",
     "checkpoint",
     "evaluator",
+    "validation",
     "settling",
     "calibration",
     "claims",

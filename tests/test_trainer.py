@@ -332,7 +332,7 @@ def test_other_triples_judge_the_last_state_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, of_last: float
 ) -> None:
     ranking, watch = Ranking(of_last), StopAt(-1)
-    monkeypatch.setattr("hale.trainer.filtered_ranks", ranking)
+    monkeypatch.setattr("hale.validation.filtered_ranks", ranking)
     run = train(ring(40, held_out=12), out=tmp_path / "run", observer=watch, **SECOND_LOOK)
     kept_last = of_last <= 2.0
     expected = ranking.seen[-1 if kept_last else 0]
@@ -346,11 +346,11 @@ def test_other_triples_judge_the_last_state_again(
 def test_a_kill_before_the_last_judgement_costs_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("hale.trainer.filtered_ranks", Ranking(1.5))
+    monkeypatch.setattr("hale.validation.filtered_ranks", Ranking(1.5))
     graph = ring(40, held_out=12)
     whole = train(graph, **SECOND_LOOK)
     ranking = Ranking(1.5, kill=True)
-    monkeypatch.setattr("hale.trainer.filtered_ranks", ranking)
+    monkeypatch.setattr("hale.validation.filtered_ranks", ranking)
     with pytest.raises(KilledError):
         train(graph, out=tmp_path / "run", **SECOND_LOOK)
     ranking.kill = False

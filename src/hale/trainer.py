@@ -7,13 +7,10 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict
-from functools import cached_property
 from pathlib import Path
 from typing import Literal, Protocol
 
-import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
 from hale import checkpoint
@@ -21,8 +18,7 @@ from hale.batches import Batches, Shuffled
 from hale.checkpoint import State
 from hale.device import choose_device, keep_freed_memory, use_threads
 from hale.errors import EvaluationError, RunError, SettingsError, TrainingError
-from hale.evaluator import Metrics, filtered_ranks
-from hale.graph import Graph, GraphSize, Ids, KnownAnswers
+from hale.graph import Graph, GraphSize
 from hale.interrupt import stop_on_signal
 from hale.objectives import Criterion, Loss
 from hale.optimizers import make_optimizer
@@ -32,12 +28,10 @@ from hale.settings import Settings
 from hale.stopping import Clock, StopRule
 from hale.store import METRICS, ORIGIN, RunFolder
 from hale.systems import build_model, build_objective, complete
+from hale.validation import Validation
 
 # A run is saved after every validation, and in between when this much time has passed.
 SAVE_SECONDS = 60.0
-
-# At the end, so many times the validation sample, others than it, judge the last state again.
-SECOND_LOOK = 4
 
 Keep = Literal["best", "last"]
 
@@ -148,18 +142,13 @@ class Trainer:
             batches = Shuffled(both, settings.batch_size, settings.seed)
         self.batches = batches
         self.known_train = graph.known("train")
-        self.sample, self.second = self._validation_samples()
+        self.validation = Validation(graph, settings.validation_sample, settings.seed)
 
         self.steps_per_epoch = batches.steps_per_epoch
         self.rule = StopRule(settings, self.steps_per_epoch)
         self.state = State()
         self.kept_weights: dict[str, Tensor] = {}  # none until a state is kept
         self.saved = time.monotonic()
-
-    @cached_property
-    def known(self) -> KnownAnswers:
-        """The answers in all splits, which validation filters by; made on its first use."""
-        return self.graph.known()
 
     def begin(self, out: str | Path, *, overwrite: bool = False) -> None:
         """Let the run live in a new folder."""
@@ -188,7 +177,10 @@ class Trainer:
                     self.observer.stepped(clock, self.rule.progress(clock), self.state.losses)
                 stopped_by = self.rule.reason(clock)
                 if stopped_by or self.rule.is_due(clock):
-                    self._validate()
+                    try:
+                        self._validate()
+                    except EvaluationError:
+                        raise self._not_finite("validation scores") from None
                     stopped_by = stopped_by or self.rule.reason(clock)
                 if interrupted.is_set() and stopped_by is None:
                     stopped_by = "interrupt"
@@ -253,25 +245,12 @@ class Trainer:
             torch.manual_seed(draw_seed(self.settings.seed, Stream.DROPOUT, step))
             yield
 
-    def _validation_samples(self) -> tuple[Ids, Ids]:
-        """The sample that every validation ranks, and others for a second look at the end."""
-        valid, size = self.graph.valid, self.settings.validation_sample
-        draws = np.random.default_rng(draw_seed(self.settings.seed, Stream.VALIDATION))
-        sample = np.arange(len(valid))
-        if len(valid) > size:
-            sample = np.sort(draws.choice(len(valid), size, replace=False))
-        others = draws.permutation(np.setdiff1d(np.arange(len(valid)), sample))
-        second = valid[others[: SECOND_LOOK * size]]
-        return self.graph.both_directions(valid[sample]), self.graph.both_directions(second)
-
     def _validate(self) -> None:
         """Rank the validation sample, keep the state if it is the best, save."""
         began = time.perf_counter()
         state, clock = self.state, self.state.clock
         self.model.eval()
-        # without a valid split, at least a look whether the scores are finite
-        ranks = self._ranks(self.sample if len(self.sample) else self.graph.train[:1])
-        metrics = Metrics.of(ranks).as_dict() if len(self.sample) else {}
+        metrics = self.validation.metrics(self.model)
         record = Record(
             step=clock.step,
             epoch=clock.step / self.steps_per_epoch,
@@ -285,36 +264,16 @@ class Trainer:
         better = best is None or not metrics or metrics["mrr"] > best.metrics["mrr"]
         state.history.append(record)
         self.rule.judge(clock, better=better)
-        ends = self.rule.reason(clock) is not None
-        keep = better or self.keep == "last" or (ends and self._stands_a_second_look())
+        keep = better or self.keep == "last"
+        weights = self._weights()
+        if not keep and self.rule.reason(clock):
+            keep = self.validation.prefers_last(self.model, weights, self.kept_weights)
         if keep:
-            state.kept_step, self.kept_weights = clock.step, self._weights()
+            state.kept_step, self.kept_weights = clock.step, weights
         clock.validation_seconds += time.perf_counter() - began
         self._save()
         if self.observer:
             self.observer.validated(record, kept=keep)
-
-    def _stands_a_second_look(self) -> bool:
-        """Whether the state at hand is no worse than the kept one on other validation triples.
-
-        The best of many states on a sample is partly the luckiest, and the last one has the
-        fall of the learning rate behind it.
-        """
-        if not len(self.second):
-            return False
-        here = Metrics.of(self._ranks(self.second)).mrr
-        weights = self._weights()
-        self.model.load_state_dict(self.kept_weights)
-        kept = Metrics.of(self._ranks(self.second)).mrr
-        self.model.load_state_dict(weights)
-        return here >= kept
-
-    def _ranks(self, triples: Ids) -> NDArray[np.float64]:
-        """Filtered ranks of triples; scores that are not finite end the training."""
-        try:
-            return filtered_ranks(self.model, triples, self.known)
-        except EvaluationError:
-            raise self._not_finite("validation scores") from None
 
     def _save(self) -> None:
         # Interrupted before any validation: keep what there is.
@@ -335,7 +294,7 @@ class Trainer:
             epochs=clock.step / self.steps_per_epoch,
             seconds=clock.seconds,
             validation_seconds=clock.validation_seconds,
-            validation_sample=len(self.sample) // 2,
+            validation_sample=len(self.validation.sample) // 2,
             kept_step=self.state.kept_step,
             threads=self.threads,
             device=self.device.type,

@@ -22,7 +22,6 @@ import torch
 from hale.datasets import load
 from hale.device import use_threads
 from hale.errors import HaleError, MissingExtraError
-from hale.evaluator import Metrics, filtered_ranks
 from hale.run import Record
 from hale.stopping import Clock
 from hale.systems import complete
@@ -263,8 +262,8 @@ def _follower(trainer: Trainer, model: Any, pace: _Pace) -> Any:
             self.seconds += time.perf_counter() - self.began
             if self.seconds >= self.next or self.seconds >= pace.seconds:
                 model.eval()
-                ranks = filtered_ranks(Foreign(), trainer.sample, trainer.known)  # type: ignore[arg-type]
-                self.curve.append({"seconds": self.seconds, **Metrics.of(ranks).as_dict()})
+                metrics = trainer.validation.metrics(Foreign())  # type: ignore[arg-type]
+                self.curve.append({"seconds": self.seconds, **metrics})
                 self.next = self.seconds + pace.interval(self.curve)
                 model.train()
             if self.seconds >= pace.seconds:
