@@ -30,9 +30,9 @@ def made(facts: int, entities: int, name: str = "mine") -> Graph:
     ("facts", "entities", "gamma", "weight", "dropout", "batch"),
     [
         (100_000, 50_000, 6.0, 1.0, 0.0, 4096),  # two facts an entity
-        (300_000, 10_000, 8.0, 0.3, 0.1, 4096),  # thirty
+        (300_000, 10_000, 10.0, 0.3, 0.1, 4096),  # thirty
         # half way between, by the logarithm: sqrt(3 * 15) facts, a weight of sqrt(1 * 0.3)
-        (67_082, 10_000, 7.0, 0.548, 0.05, 4096),
+        (67_082, 10_000, 8.0, 0.548, 0.05, 4096),
         (800, 400, 6.0, 1.0, 0.0, 100),
     ],
 )
@@ -49,7 +49,7 @@ def test_the_rule(
 
 def test_what_is_given_goes_before_the_recipe() -> None:
     graph = made(300_000, 10_000)
-    assert complete(graph).gamma == 8.0
+    assert complete(graph).gamma == 10.0
     assert complete(graph, gamma=9).gamma == 9
     assert complete(graph, recipe="none").gamma == 6.0
     assert complete(graph, alpha=0.1).queries is None

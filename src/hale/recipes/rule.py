@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 # Facts per entity of a sparse and of a dense graph, with the bound of the activation and the
 # weight of alignment that suit them.
 SPARSE, DENSE = 3.0, 15.0
-SPARSE_GAMMA, DENSE_GAMMA = 6.0, 8.0
+SPARSE_GAMMA, DENSE_GAMMA = 6.0, 10.0
 SPARSE_WEIGHT, DENSE_WEIGHT = 1.0, 0.3
 DENSE_DROPOUT = 0.1
 TRIPLES_A_STEP = 4096
@@ -21,7 +21,7 @@ TRIPLES_A_STEP = 4096
 def by_rule(graph: Graph) -> dict[str, object]:
     """HaLE's settings from the size and density of a graph.
 
-    gamma    6 at 3 training facts an entity or fewer, 8 at 15 or more, between them by the
+    gamma    6 at 3 training facts an entity or fewer, 10 at 15 or more, between them by the
              logarithm: with many answers a query, the bound must leave room to rank them
     weight   1 at 3, 0.3 at 15, between them its logarithm by that of the facts: where a query
              has many answers, no point is near to all of them, and pulling hard blurs the rest
