@@ -148,7 +148,7 @@ def draw_points(
         if scale < 1:
             axes.set_title(f"{entry.cell.dataset}, {entry.row} (x {scale:g})", fontsize=9)
         points = np.array(json.loads(file.read_text())["points"])
-        axes.scatter(points[:, 0], points[:, 1], s=2, linewidths=0)
+        axes.scatter(points[:, 0], points[:, 1], s=2, linewidths=0, rasterized=True)
         drawn = True
     if drawn:
         figure.tight_layout()
