@@ -205,6 +205,8 @@ def test_figures(loaded: Graph, tmp_path: Path) -> None:
     shown = replace(filled, dataset=cell.dataset, system=cell.system, dim=32, full_seconds=200.0)
     assert draw_curves(EXPERIMENTS["figure3"], {"a": shown}, tmp_path / "figure3.png")
     assert (tmp_path / "figure3.png").stat().st_size > 1000
+    empty = (tmp_path / "figure3.svg").read_text().count("<!-- not run -->")
+    assert empty == 4, "HaLE on WN18RR is in two panels of six"
 
 
 def test_files_of_other_kinds_are_no_cells(tmp_path: Path) -> None:

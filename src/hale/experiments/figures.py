@@ -75,6 +75,8 @@ def draw_curves(experiment: Experiment, finished: Mapping[str, Filled], target: 
                 hits = [point["hits@10"] for point in cell.curve]
                 axes.plot(seconds, hits, label=_label(entry, cell))
                 drawn = True
+            if not axes.lines:
+                _say_not_run(axes)
             axes.set_title(dataset)
             axes.set_ylim(bottom=0)
             axes.grid(alpha=0.25)
@@ -92,6 +94,10 @@ def draw_curves(experiment: Experiment, finished: Mapping[str, Filled], target: 
         _save(plt, figure, target)
     plt.close(figure)
     return drawn
+
+
+def _say_not_run(axes: Any) -> None:
+    axes.text(0.5, 0.5, "not run", transform=axes.transAxes, ha="center", va="center", alpha=0.6)
 
 
 def _handles(axes: Any) -> list[tuple[Any, str]]:
@@ -143,6 +149,7 @@ def draw_points(
         axes.set_title(f"{entry.cell.dataset}, {entry.row}", fontsize=9)
         place = places.get(f"{entry.cell.dataset}-{entry.cell.system}")
         if place is None:
+            _say_not_run(axes)
             continue
         file, scale = place
         if scale < 1:
