@@ -45,6 +45,7 @@ ROOMS = [
     "validation",
     "settling",
     "calibration",
+    "named",
     "claims",
     "reliability",
     "classifier",

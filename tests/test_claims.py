@@ -7,9 +7,10 @@ import numpy as np
 import polars as pl
 import pytest
 
-from hale.claims import MOST_SUGGESTIONS, read_claims, triples_of
+from hale.claims import read_claims, triples_of
 from hale.errors import InputError, SourceError
 from hale.graph import Graph
+from hale.named import MOST_SUGGESTIONS
 from tests.runs import line_run
 
 
@@ -49,11 +50,11 @@ def test_all_bad_lines_in_one_error(graph: Graph, tmp_path: Path) -> None:
         read_claims(tmp_path / "a.tsv", graph)
     lines = str(caught.value).split("\n")
     assert lines[0].endswith("a.tsv: 4 lines cannot be judged:")
-    assert lines[1] == "  line 2: Expected 3 columns, found 2."
+    assert lines[1] == "  line 2: Expected 3 columns separated by tabs, found 2."
     assert lines[2].startswith("  line 3: Unknown entity 'P3'. Did you mean 'p3'")
     assert "Unknown relation 'nxt'. Did you mean 'next'?" in lines[2]
-    assert lines[3] == "  line 4: Expected 3 columns, found 4."
-    assert lines[4] == "  line 5: Expected 3 columns, found 1."
+    assert lines[3] == "  line 4: Expected 3 columns separated by tabs, found 4."
+    assert lines[4] == "  line 5: Expected 3 columns separated by tabs, found 1."
     assert "--skip-bad" in lines[5]
 
 

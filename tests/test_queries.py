@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pytest
 
 from hale.errors import InputError, SourceError, UnknownNameError
@@ -49,6 +50,14 @@ def test_a_file(graph: Graph, tmp_path: Path) -> None:
     found = read_queries(path, graph)
     assert found.queries.tolist() == [[3, 1, OPEN], [OPEN, 0, 4], [0, OPEN, 2]]
     assert found.faults == ()
+
+
+def test_commas_and_parquet(graph: Graph, tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text('e003,skip,?\n"the first",,e002\n')
+    rows = {"head": ["e003", "the first"], "relation": ["skip", None], "tail": ["?", "e002"]}
+    pl.DataFrame(rows).write_parquet(tmp_path / "b.parquet")
+    for file in sorted(tmp_path.iterdir()):
+        assert read_queries(file, graph).queries.tolist() == [[3, 1, OPEN], [0, OPEN, 2]], file
 
 
 BAD = "e003\tskip\t?\ne003 skip ?\n?\tskp\te00x\ne003\t?\t?\n\ntwin\tskip\t?\ne1\tskip\te2\n"

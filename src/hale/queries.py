@@ -10,17 +10,12 @@ import numpy as np
 
 from hale.errors import InputError, SourceError, UnknownNameError
 from hale.graph import SPLITS, Graph, Ids
-from hale.sources.columns import header_roles
-from hale.sources.compression import read_bytes
-from hale.sources.text import decoded
+from hale.named import KINDS, Lookup, read_rows
 
 Direction = Literal["tail", "head"]
 
 OPEN = -1  # the id that stands for the open place
 MARKS = ("?", "")  # what stands for it in a file
-
-# Looking for names alike takes a moment each, so only the first unknown ones get it.
-MOST_SUGGESTIONS = 10
 
 
 class Query(NamedTuple):
@@ -72,75 +67,41 @@ class QueryFile:
 
 
 def read_queries(path: str | Path, graph: Graph, *, skip_bad: bool = False) -> QueryFile:
-    """Queries from a tab-separated file: head, relation, tail, one of them '?' or empty.
+    """Queries from a file: head, relation, tail, one of them '?' or empty.
 
+    Tab-separated text, comma-separated (.csv) or Parquet (.parquet), also packed.
     A first line of the usual words (head, relation, tail and the like) is a
     header. Lines that are not queries of this graph are all named in one error,
     or with ``skip_bad`` left out and told in ``faults``.
     """
-    source = str(path)
-    lines = decoded(read_bytes(Path(path)), source).rstrip("\n").split("\n")
-    reader = _Reader(graph)
+    file = read_rows(path)
+    lookup = Lookup(graph)
     queries: list[list[int]] = []
     faults: list[str] = []
-    for number, line in enumerate(lines, start=1):
-        fields = [field.strip() for field in line.split("\t")]
-        if number == 1 and header_roles(fields) == ("head", "relation", "tail"):
-            continue
-        ids, wrong = reader.read(fields)
+    for number, fields in file.rows:
+        ids, wrong = _read(fields, lookup, file.columns)
         if wrong:
-            faults.append(f"line {number}: {' '.join(wrong)}")
+            faults.append(f"{file.unit} {number}: {' '.join(wrong)}")
         else:
             queries.append(ids)
     if faults and not skip_bad:
-        count = "1 line is" if len(faults) == 1 else f"{len(faults):,} lines are"
-        listed = "".join(f"\n  {fault}" for fault in faults)
-        raise SourceError(
-            f"{count} not a query of this graph:{listed}\n"
-            "Mend them, or leave them out with --skip-bad (skip_bad=True).",
-            source=source,
-        )
+        what = "not a query of this graph"
+        raise file.refuse(faults, f"is {what}", f"are {what}")
     if not queries:
-        raise SourceError("holds no query that can be asked", source=source)
+        raise SourceError("holds no query that can be asked", source=file.source)
     return QueryFile(np.array(queries, dtype=np.int64), tuple(faults))
 
 
-class _Reader:
-    """Fields of a line -> ids or faults; the nearest names for the first unknown ones."""
-
-    def __init__(self, graph: Graph) -> None:
-        self.graph = graph
-        self.told: dict[tuple[str, str], str] = {}
-
-    def read(self, fields: list[str]) -> tuple[list[int], list[str]]:
-        if len(fields) != 3:
-            return [], [f"Expected 3 columns separated by tabs, found {len(fields)}."]
-        is_open = [field in MARKS for field in fields]
-        if sum(is_open) != 1:
-            return [], [f"Exactly one place is open ('?' or empty), here {sum(is_open)} are."]
-        ids: list[int] = []
-        faults = []
-        for place, (field, asked) in enumerate(zip(fields, is_open, strict=True)):
-            kind = "relation" if place == 1 else "entity"
-            if asked:
-                ids.append(OPEN)
-            elif kind == "relation" and field in self.graph.relations:
-                ids.append(self.graph.relations.id(field))
-            elif kind == "entity" and len(self.graph.bearers(field)) == 1:
-                ids.append(self.graph.entity_id(field))
-            else:
-                faults.append(self._fault(kind, field))
-        return ids, faults
-
-    def _fault(self, kind: str, name: str) -> str:
-        """What asking for the name alone would say, without suggestions after the first few."""
-        if (kind, name) not in self.told:
-            ambiguous = kind == "entity" and self.graph.bearers(name)
-            if ambiguous or len(self.told) < MOST_SUGGESTIONS:
-                try:
-                    (self.graph.relations.id if kind == "relation" else self.graph.entity_id)(name)
-                except InputError as error:
-                    self.told[kind, name] = str(error)
-            else:
-                self.told[kind, name] = f"Unknown {kind} {name!r}."
-        return self.told[kind, name]
+def _read(fields: list[str], lookup: Lookup, columns: str) -> tuple[list[int], list[str]]:
+    """The ids of a row's three fields, and what is wrong with it."""
+    if len(fields) != 3:
+        return [], [f"Expected 3 {columns}, found {len(fields)}."]
+    is_open = [field in MARKS for field in fields]
+    if sum(is_open) != 1:
+        return [], [f"Exactly one place is open ('?' or empty), here {sum(is_open)} are."]
+    found = [
+        OPEN if asked else lookup.find(kind, field)
+        for kind, field, asked in zip(KINDS, fields, is_open, strict=True)
+    ]
+    ids = [one for one in found if isinstance(one, int)]
+    return ids, [one for one in found if isinstance(one, str)]

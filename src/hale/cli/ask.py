@@ -31,7 +31,8 @@ def predict(
     queries: Annotated[
         Path | None,
         typer.Option(
-            "--queries", help="Tab-separated file of head, relation, tail; one is '?' or empty."
+            "--queries",
+            help="File of head, relation, tail (tabs, .csv, .parquet); one is '?' or empty.",
         ),
     ] = None,
     skip_bad: Annotated[
