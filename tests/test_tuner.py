@@ -11,7 +11,7 @@ import pytest
 from hale.errors import InputError
 from hale.graph import Graph
 from hale.systems import complete
-from hale.tuner import SPACES, Tuned, _starting_point, recipe_text, tune
+from hale.tuner import SPACES, Tuned, recipe_text, starting_points, tune
 
 pytest.importorskip("optuna")
 
@@ -47,17 +47,31 @@ def test_every_space_names_settings_and_starts_at_what_there_is(strategy: str) -
     model = "complex" if strategy == "allneg" else "rotl"
     began = complete(model=model, strategy=strategy)
     settings = began.model_dump()
-    settings |= dict.fromkeys(("gamma_start", "gamma_two_way"), settings["gamma"])  # one, for all
-    start = _starting_point(began, SPACES[strategy], two_way=True)
+    settings["gamma_two_way"] = settings["gamma"]  # one, for all
+    start, *steps = starting_points(began, SPACES[strategy], two_way=True)
     assert set(start) <= set(settings)
     for name, value in start.items():
         assert value == settings[name], name
+    changed = [[name for name in start if step[name] != start[name]] for step in steps]
+    assert {len(names) for names in changed} == {1}, "one setting each"
+    assert {names[0] for names in changed} == set(start), "and every one"
+
+
+def test_a_step_stays_in_the_space() -> None:
+    began = complete(gamma=3.0, weight=1.5, queries=160, learning_rate=0.2)
+    first, *steps = starting_points(began, SPACES["hale"], two_way=False)
+    assert first["learning_rate"] == 0.05, "the edge"
+    tried = {name: sorted({step[name] for step in steps} - {first[name]}) for name in first}
+    assert tried["gamma"] == [pytest.approx(4.65)], "no lower one: 3 is the least"
+    assert tried["weight"] == [0.75, 2.0]
+    assert tried["queries"] == [100]
+    assert tried["learning_rate"] == [0.025]
 
 
 def test_a_bound_for_relations_that_run_both_ways_is_sought_where_there_are_any() -> None:
     began = complete(gamma_two_way=9.0)
-    assert _starting_point(began, SPACES["hale"], two_way=True)["gamma_two_way"] == 9.0
-    assert "gamma_two_way" not in _starting_point(began, SPACES["hale"], two_way=False)
+    assert starting_points(began, SPACES["hale"], two_way=True)[0]["gamma_two_way"] == 9.0
+    assert "gamma_two_way" not in starting_points(began, SPACES["hale"], two_way=False)[0]
 
 
 def test_without_validation_triples_there_is_nothing_to_judge_by(

@@ -1,8 +1,10 @@
 """Tuner: a search over settings, on validation triples only, under a budget (extra 'tune').
 
 Every trial trains for the same short time and is judged by its best validation MRR; a trial that
-lags behind the median of the others at the same moment is given up. All trials are kept in a
-journal file, so a search that was killed goes on, and its best settings are written as a recipe.
+lags behind the median of the others at the same moment is given up. The first trial has the
+settings that would be trained without a search, the next ones have them with one moved a step up or
+down, and those after draw from what was learnt (TPE). All trials are kept in a journal file, so a
+search that was killed goes on, and its best settings are written as a recipe.
 """
 
 from __future__ import annotations
@@ -12,6 +14,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from hale.errors import InputError, MissingExtraError, TrainingError
 from hale.graph import Graph
@@ -26,9 +30,10 @@ if TYPE_CHECKING:
     import optuna
 
 JOURNAL = "trials.journal"
-SPACE = 5  # of the searched spaces: trials of another one are of no use
+SPACE = 6  # of the searched spaces: trials of another one are of no use
 VALIDATIONS = 6  # of a trial: where it can be given up
 STARTUP = 6  # trials before any is given up
+STEP = 0.15  # of a setting's width
 
 # Of a trial, and of whether any relation of the graph runs both ways.
 Suggest = Callable[["optuna.Trial", bool], dict[str, object]]
@@ -41,7 +46,6 @@ def _hale(trial: optuna.Trial, two_way: bool) -> dict[str, object]:
         "batch_size": batch,
         "queries": trial.suggest_categorical("queries", [16, 32, 64, 100, 160]),
         "gamma": trial.suggest_float("gamma", 3.0, 14.0),
-        "gamma_start": trial.suggest_float("gamma_start", 3.0, 14.0),
         **bound,
         "beta": trial.suggest_float("beta", 1.0, 5.0),
         "weight": trial.suggest_float("weight", 0.05, 2.0, log=True),
@@ -121,8 +125,7 @@ def tune(
     """Search the settings of a strategy and model until the budget (seconds) is spent.
 
     ``out`` is the folder of the search; one that is there is gone on with, and what it has spent
-    counts. ``values`` stay as they are given. The first trial is what would be trained without a
-    search, as far as the space reaches.
+    counts. ``values`` stay as they are given.
     """
     try:
         import optuna
@@ -180,7 +183,8 @@ def tune(
 
     complete_trials = optuna.trial.TrialState.COMPLETE
     if not study.get_trials(states=(complete_trials,)):
-        study.enqueue_trial(_starting_point(start, suggest, two_way))
+        for point in starting_points(start, suggest, two_way):
+            study.enqueue_trial(point)
     while _seconds(study) < budget:
         study.optimize(objective, n_trials=1)
     done = study.get_trials(states=(complete_trials,))
@@ -225,28 +229,40 @@ def differing(settings: Settings) -> dict[str, object]:
     }
 
 
-def _starting_point(start: Settings, suggest: Suggest, two_way: bool) -> dict[str, Any]:
-    """The settings that the space knows, so that the first trial is what there is already."""
+def starting_points(start: Settings, suggest: Suggest, two_way: bool) -> list[dict[str, Any]]:
+    """Where a search begins: at what there is already, then a step away from it.
+
+    A step is a factor of two where the space is logarithmic, else STEP of its width, or the next
+    choice. What lies outside the space begins at its edge.
+    """
     settings = start.model_dump()
-    for name in ("gamma_start", "gamma_two_way"):  # without them, one bound that stays
-        if settings[name] is None:
-            settings[name] = start.gamma
-    wanted: dict[str, Any] = {}
+    if start.gamma_two_way is None:  # then one bound serves all relations
+        settings["gamma_two_way"] = start.gamma
+    first: dict[str, Any] = {}
+    steps: list[dict[str, Any]] = []
 
     class Collect:
         """Asks the space for its names and limits."""
 
         def suggest_float(self, name: str, low: float, high: float, *, log: bool = False) -> float:
-            del log
-            wanted[name] = min(max(float(str(settings[name])), low), high)
+            value = first[name] = min(max(float(str(settings[name])), low), high)
+            far = STEP * (high - low)
+            beside = (value / 2, value * 2) if log else (value - far, value + far)
+            steps.extend({name: min(max(moved, low), high)} for moved in beside)
             return low
 
         def suggest_categorical(self, name: str, choices: list[Any]) -> Any:
-            wanted[name] = min(choices, key=lambda choice: abs(choice - float(str(settings[name]))))
+            wanted = float(str(settings[name]))
+            place = min(range(len(choices)), key=lambda i: abs(choices[i] - wanted))
+            first[name] = choices[place]
+            steps.extend({name: moved} for moved in choices[max(0, place - 1) : place + 2])
             return choices[0]
 
     suggest(Collect(), two_way)
-    return wanted
+    points = [{**first, **step} for step in steps]
+    moved = [point for point in points if point != first]
+    order = np.random.default_rng(0).permutation(len(moved))
+    return [first, *(moved[i] for i in order)]  # so that a short search has steps of all kinds
 
 
 def recipe_text(graph: Graph, model: str, tuned: Tuned, how: str) -> str:
