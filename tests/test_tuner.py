@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import tomllib
 from dataclasses import replace
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 from hale.errors import InputError
 from hale.graph import Graph
 from hale.systems import complete
+from hale.trainer import Trainer
 from hale.tuner import SPACES, Tuned, recipe_text, starting_points, tune
 
 pytest.importorskip("optuna")
@@ -72,6 +74,24 @@ def test_a_bound_for_relations_that_run_both_ways_is_sought_where_there_are_any(
     began = complete(gamma_two_way=9.0)
     assert starting_points(began, SPACES["hale"], two_way=True)[0]["gamma_two_way"] == 9.0
     assert "gamma_two_way" not in starting_points(began, SPACES["hale"], two_way=False)[0]
+
+
+def test_ctrl_c_ends_a_search_without_a_traceback(
+    graph: Graph,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """The library that searches would log one."""
+
+    def interrupted(_: Trainer) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Trainer, "fit", interrupted)
+    monkeypatch.setattr(logging.getLogger("optuna"), "propagate", True)
+    with pytest.raises(KeyboardInterrupt):
+        tune(graph, out=tmp_path, budget=1, trial_seconds=0.2, dim=4)
+    assert not caplog.records
 
 
 def test_without_validation_triples_there_is_nothing_to_judge_by(

@@ -140,7 +140,7 @@ def tune(
         raise InputError("A search needs a positive budget and time of a trial.")
     if start.strategy not in SPACES:
         raise InputError(f"There is no search for {start.strategy}; there is for {[*SPACES]}.")
-    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    optuna.logging.set_verbosity(optuna.logging.ERROR)  # it warns of Ctrl-C by a traceback
     out.mkdir(parents=True, exist_ok=True)
     storage = optuna.storages.JournalStorage(JournalFileBackend(str(out / JOURNAL)))
     fixed = "".join(
