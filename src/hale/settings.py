@@ -109,7 +109,7 @@ class Settings(BaseModel):
     query_power: float = Field(
         0.0, ge=0, le=1, description="Draw a query with k known answers by k to minus this power."
     )
-    negatives: int = Field(256, ge=1, description="Sampled negatives a positive (samneg, advneg).")
+    negatives: int = Field(50, ge=1, description="Sampled negatives a positive (samneg, advneg).")
     margin: float = Field(
         0.0, description="Added to scores before they are told apart (samneg, advneg)."
     )

@@ -28,7 +28,7 @@ class AdvNeg(SamNeg):
         self,
         scoring: Scoring,
         *,
-        negatives: int = 256,
+        negatives: int = 50,
         margin: float = 0.0,
         temperature: float = 1.0,
     ) -> None:

@@ -40,7 +40,7 @@ class SamNeg(Objective):
         "margin": 1.0,
     }
 
-    def __init__(self, scoring: Scoring, *, negatives: int = 256, margin: float = 0.0) -> None:
+    def __init__(self, scoring: Scoring, *, negatives: int = 50, margin: float = 0.0) -> None:
         self.scoring = scoring
         self.negatives = negatives
         self.margin = margin
