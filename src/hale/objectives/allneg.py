@@ -36,8 +36,7 @@ class AllNeg(Objective):
     defaults: ClassVar[Mapping[str, object]] = {
         "activation": "identity",
         "leave_out_known": False,
-        "batch_size": 512,
-        "learning_rate": 0.003,
+        "batch_size": 128,  # every positive of it sums over all entities
     }
 
     def __init__(self, scoring: Scoring, *, leave_out_known: bool = False) -> None:
