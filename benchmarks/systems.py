@@ -8,6 +8,8 @@
 strategies   WN18RR, RotE, d = 32: the same 120 s for each strategy
 hyperbolic   WN18RR, RotH and AttH, d = 32, 256 negatives, 600 s of float32: is it finite
 complex      CoDEx-S, ComplEx, d = 256, cross-entropy: 300 s
+negatives    WN18RR, RotE, d = 32, SamNeg, 60 s: how many negatives
+batches      WN18RR, RotE, d = 32, AllNeg, 60 s: how large a batch, how fast a rate
 epoch        WN18RR, RotE, d = 32, SamNeg with 50 negatives: seconds an epoch
 
 Graphs are found as `hale` finds them (HALE_DATA, the cache, a download). What was measured
@@ -29,7 +31,8 @@ from hale.errors import HaleWarning
 RESULTS = Path(__file__).resolve().parent.parent / "docs" / "results"
 FILE = RESULTS / "systems.json"
 
-ROTE = {"model": "rote", "dim": 32, "budget": "120s"}
+ROTE = {"model": "rote", "dim": 32, "budget": "120s", "threads": 1}
+SHORT = {"model": "rote", "dim": 32, "budget": "60s", "threads": 1}
 HYPERBOLIC = {"dim": 32, "negatives": 256, "budget": "600s", "validate_every": "20s"}
 RUNS: dict[str, dict[str, tuple[str, dict[str, Any]]]] = {
     "strategies": {
@@ -39,6 +42,17 @@ RUNS: dict[str, dict[str, tuple[str, dict[str, Any]]]] = {
     "hyperbolic": {name: ("wn18rr", {"model": name, **HYPERBOLIC}) for name in ("roth", "atth")},
     "complex": {
         "complex": ("codex-s", {"model": "complex", "dim": 256, "budget": "300s"}),
+    },
+    "negatives": {
+        f"samneg, {count}": ("wn18rr", {**SHORT, "strategy": "samneg", "negatives": count})
+        for count in (16, 50, 256)
+    },
+    "batches": {
+        f"allneg, {size}, rate {rate:g}": (
+            "wn18rr",
+            {**SHORT, "strategy": "allneg", "batch_size": size, "learning_rate": rate},
+        )
+        for size, rate in ((128, 0.01), (512, 0.003))
     },
     "epoch": {
         "samneg": (
@@ -87,6 +101,8 @@ def render(found: dict[str, dict[str, Any]]) -> str:
         "strategies": "WN18RR, RotE, d = 32, 120 s of training for each strategy",
         "hyperbolic": "WN18RR, d = 32, 256 negatives, 600 s of float32: finite, still falling",
         "complex": "CoDEx-S, ComplEx, d = 256, cross-entropy over all entities, 300 s",
+        "negatives": "WN18RR, RotE, d = 32, SamNeg, 60 s: how many negatives",
+        "batches": "WN18RR, RotE, d = 32, AllNeg, 60 s: batch size and learning rate",
         "epoch": "WN18RR, RotE, d = 32, SamNeg with 50 negatives",
     }
     for part, title in titles.items():

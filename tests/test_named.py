@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 from hale.errors import SourceError
@@ -23,7 +24,23 @@ def test_rows_keep_the_numbers_of_their_lines(tmp_path: Path) -> None:
     assert found.rows == [(2, ["a", "b", "c"]), (3, [""]), (4, ["d", "e"])]
     assert (found.unit, found.columns) == ("line", "columns separated by tabs")
     (tmp_path / "a.csv").write_text('a,"b\nb",c\nd,e,f\n')
-    assert read_rows(tmp_path / "a.csv").rows == [(2, ["a", "b\nb", "c"]), (3, ["d", "e", "f"])]
+    assert read_rows(tmp_path / "a.csv").rows == [(1, ["a", "b\nb", "c"]), (3, ["d", "e", "f"])]
+
+
+def test_the_order_of_a_header_counts(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("subject,object,predicate,label\na,c,b,1\nd,e\n")
+    assert read_rows(tmp_path / "a.csv").rows == [(2, ["a", "b", "c", "1"]), (3, ["d", "e"])]
+    columns = {"tail": ["c", None], "head": ["a", "d"], "relation": ["b", "e"]}
+    pl.DataFrame(columns).write_parquet(tmp_path / "b.parquet")
+    assert read_rows(tmp_path / "b.parquet").rows == [(1, ["a", "b", "c"]), (2, ["d", "e", ""])]
+
+
+def test_columns_that_are_not_names(tmp_path: Path) -> None:
+    pl.DataFrame({"head": [["a"]], "relation": ["b"], "tail": ["c"]}).write_parquet(
+        tmp_path / "a.parquet"
+    )
+    with pytest.raises(SourceError, match="columns that are not names"):
+        read_rows(tmp_path / "a.parquet")
 
 
 def test_an_error_names_all_rows_at_fault(tmp_path: Path) -> None:

@@ -23,6 +23,7 @@ from hale.systems import (
     count_parameters,
     similarity_of,
     strategies_for,
+    train_alike,
 )
 
 ROOT = Path(__file__).parent.parent
@@ -118,6 +119,25 @@ def test_the_margin_is_for_distances() -> None:
     assert complete(model="complex", strategy="samneg").margin == 0.0
     assert complete(model="complex", strategy="samneg", similarity="l2").margin == 1.0
     assert complete(model="complex", strategy="samneg", margin=2).margin == 2.0
+
+
+def test_cross_entropy_starts_as_suits_the_similarity() -> None:
+    def start(model: str, **given: object) -> tuple[int, float]:
+        settings = complete(model=model, strategy="allneg", **given)
+        return settings.batch_size, settings.learning_rate
+
+    by_distance, by_dot = (128, 0.01), (512, 0.003)
+    assert start("transe") == start("rotl") == start("complex", similarity="l2") == by_distance
+    assert start("complex") == start("conve") == start("distmult", similarity="dot") == by_dot
+    assert start("rescal", batch_size=64) == (64, 0.003)
+
+
+def test_what_a_strategy_does_not_use_makes_no_other_run() -> None:
+    hale_run, sampled = make_settings(), make_settings(strategy="samneg")
+    assert train_alike(hale_run, hale_run.model_copy(update={"negatives": 7}))
+    assert not train_alike(hale_run, hale_run.model_copy(update={"gamma": 7.0}))
+    assert not train_alike(hale_run, sampled)
+    assert not train_alike(sampled, sampled.model_copy(update={"negatives": 7}))
 
 
 def test_regularised_where_it_is_needed() -> None:

@@ -11,11 +11,12 @@ import pytest
 
 from hale.errors import InputError
 from hale.graph import Graph
+from hale.settings import make_settings
 from hale.systems import complete
 from hale.trainer import Trainer
-from hale.tuner import SPACES, Tuned, recipe_text, starting_points, tune
+from hale.tuner import JOURNAL, SPACES, Tuned, recipe_of, recipe_text, starting_points, tune
 
-pytest.importorskip("optuna")
+optuna = pytest.importorskip("optuna")
 
 
 def test_a_search_goes_on_and_improves_or_stays(graph: Graph, tmp_path: Path) -> None:
@@ -28,7 +29,9 @@ def test_a_search_goes_on_and_improves_or_stays(graph: Graph, tmp_path: Path) ->
     second = tune(graph, budget=first.seconds + 0.5, **options)
     assert second.trials > first.trials
     assert second.mrr >= first.mrr
-    assert len(set(told)) == len(told) == second.trials - second.pruned, "no trial twice"
+    assert len(told) == second.trials - second.pruned
+    tried = [line.split(" ", 3)[3] for line in told]
+    assert len(set(tried)) == len(tried), "nothing is tried twice"
     assert set(second.values) <= set(complete().model_dump())
 
 
@@ -92,6 +95,49 @@ def test_ctrl_c_ends_a_search_without_a_traceback(
     with pytest.raises(KeyboardInterrupt):
         tune(graph, out=tmp_path, budget=1, trial_seconds=0.2, dim=4)
     assert not caplog.records
+    monkeypatch.undo()
+    tune(graph, out=tmp_path, budget=1, trial_seconds=0.2, dim=4)
+    with_state = _trials(tmp_path)
+    asked = [params for state, params in with_state if state != "FAIL" and params]
+    assert len(asked) == len({str(params) for params in asked}), "each point is queued once"
+    first = starting_points(complete(graph, dim=4), SPACES["hale"], two_way=_two_way(graph))
+    assert [point for point in first if point not in asked] == [], "the broken one too"
+
+
+def _two_way(graph: Graph) -> bool:
+    return bool(graph.known("train").two_way.any())
+
+
+def _trials(folder: Path) -> list[tuple[str, dict[str, object]]]:
+    """The states of all trials of a search, and the points that were queued."""
+    backend = optuna.storages.journal.JournalFileBackend(str(folder / JOURNAL))
+    storage = optuna.storages.JournalStorage(backend)
+    (study,) = optuna.study.get_all_study_names(storage)
+    trials = optuna.load_study(study_name=study, storage=storage).trials
+    return [(trial.state.name, trial.system_attrs.get("fixed_params", {})) for trial in trials]
+
+
+@pytest.mark.parametrize("strategy", SPACES)
+def test_a_recipe_alone_says_what_was_trained(strategy: str) -> None:
+    """Also where the best is a general default that the strategy or the model has not."""
+    model = "rescal" if strategy == "allneg" else "rotl"
+    began = complete(model=model, strategy=strategy)
+    general = make_settings().model_dump()
+    for point in starting_points(began, SPACES[strategy], two_way=True):
+        trained = complete(model=model, strategy=strategy, **point)
+        values = recipe_of(trained, point.keys())
+        assert complete(model=model, strategy=strategy, **values) == trained
+        assert set(point) <= set(values)
+        moved = {name: general[name] for name in point if general[name] is not None}
+        assert moved.items() <= recipe_of(make_settings(strategy=strategy), point.keys()).items()
+
+
+def test_what_is_fixed_does_not_move() -> None:
+    began = complete(beta=2.5)
+    first, *steps = starting_points(began, SPACES["hale"], two_way=False, fixed=["beta"])
+    assert {step["beta"] for step in steps} == {first["beta"]} == {2.5}
+    with pytest.raises(InputError, match="A search moves queries"):
+        starting_points(complete(alpha=0.1), SPACES["hale"], two_way=False)
 
 
 def test_without_validation_triples_there_is_nothing_to_judge_by(

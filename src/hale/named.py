@@ -12,7 +12,7 @@ import polars as pl
 
 from hale.errors import InputError, SourceError
 from hale.graph import Graph
-from hale.sources.columns import header_roles
+from hale.sources.columns import ROLES, header_roles
 from hale.sources.compression import format_suffix, read_bytes
 from hale.sources.text import decoded
 
@@ -46,13 +46,16 @@ class NamedRows:
 def read_rows(path: str | Path) -> NamedRows:
     """Fields, stripped, of tab-separated text, of .csv or of .parquet, also packed.
 
-    A first line that begins with the usual words (head, relation, tail and the like) is a header.
+    A first line that begins with the usual words (head, relation, tail and the like) is a header,
+    and so are such names of columns; their order counts.
     """
     source = str(path)
     data = read_bytes(Path(path))
     suffix = format_suffix(Path(path))
     if suffix == ".parquet":
-        rows = _stripped(enumerate(_parquet(data, source), start=1))
+        frame = _parquet(data, source)
+        rows = _stripped(enumerate(frame.fill_null("").rows(), start=1))
+        rows = _in_order(rows, header_roles(frame.columns[:3]))
         return NamedRows(source, "row", "columns", rows)
     text = decoded(data, source).rstrip("\n")
     if suffix == ".csv":
@@ -60,8 +63,9 @@ def read_rows(path: str | Path) -> NamedRows:
     else:
         lines = enumerate(text.split("\n"), start=1)
         by, rows = "tabs", _stripped((number, line.split("\t")) for number, line in lines)
-    if rows and header_roles(rows[0][1][:3]) == ("head", "relation", "tail"):
-        rows = rows[1:]
+    roles = header_roles(rows[0][1][:3])
+    if roles is not None:
+        rows = _in_order(rows[1:], roles)
     return NamedRows(source, "line", f"columns separated by {by}", rows)
 
 
@@ -69,23 +73,45 @@ def _stripped(rows: Iterable[tuple[int, Sequence[str]]]) -> list[tuple[int, list
     return [(number, [field.strip() for field in fields]) for number, fields in rows]
 
 
-def _parquet(data: bytes, source: str) -> list[list[str]]:
+def _in_order(
+    rows: list[tuple[int, list[str]]], roles: Sequence[str] | None
+) -> list[tuple[int, list[str]]]:
+    """Head, relation and tail first, where a header has them in another order."""
+    if roles is None or tuple(roles) == ROLES:
+        return rows
+    order = [roles.index(role) for role in ROLES]
+    return [
+        (number, [*(fields[i] for i in order), *fields[3:]] if len(fields) >= 3 else fields)
+        for number, fields in rows
+    ]
+
+
+def _parquet(data: bytes, source: str) -> pl.DataFrame:
     try:
-        frame = pl.read_parquet(io.BytesIO(data)).cast(pl.String)
+        frame = pl.read_parquet(io.BytesIO(data))
     except (pl.exceptions.PolarsError, OSError) as error:
         first = str(error).strip().split("\n", 1)[0]
         raise SourceError(f"is not a readable Parquet file ({first})", source=source) from None
-    return [["" if value is None else value for value in row] for row in frame.rows()]
+    try:
+        return frame.cast(pl.String)
+    except pl.exceptions.PolarsError as error:
+        raise SourceError(f"holds columns that are not names ({error})", source=source) from None
 
 
 def _separated(text: str, source: str) -> list[tuple[int, list[str]]]:
+    """Records with the numbers of their first lines."""
     reader = csv.reader(io.StringIO(text, newline=""), strict=True)
+    records: list[tuple[int, list[str]]] = []
+    start = 1
     try:
-        return [(reader.line_num, record) for record in reader]
+        for record in reader:
+            records.append((start, record))
+            start = reader.line_num + 1
     except csv.Error as error:
         raise SourceError(
-            f"cannot be read as comma-separated text: {error}", source=source, line=reader.line_num
+            f"cannot be read as comma-separated text: {error}", source=source, line=start
         ) from None
+    return records
 
 
 class Lookup:

@@ -30,6 +30,7 @@ def complete(graph: Graph | None = None, **values: object) -> Settings:
     filled: dict[str, object] = {
         "strategy": strategy.name,
         **strategy.defaults,
+        **(strategy.by_dot if _meets_by(model, strategy, given) == "dot" else {}),
         **model.defaults.get(strategy.name, {}),
         **recipe_values(str(given.get("recipe", "auto")), graph, strategy.name, model.name),
     }
@@ -38,8 +39,6 @@ def complete(graph: Graph | None = None, **values: object) -> Settings:
             filled.pop(other, None)
     filled |= given
     _fit_batch(filled, given)
-    if _meets_by(model, strategy, given) == "dot" and "margin" not in given:
-        filled.pop("margin", None)  # an inner product can be anything by itself
     if filled.get("activation") == "identity":
         filled.setdefault("relation_scale", False)
     return make_settings(**filled)
@@ -47,13 +46,23 @@ def complete(graph: Graph | None = None, **values: object) -> Settings:
 
 def _refuse_unused(strategy: type[Objective], given: Mapping[str, object]) -> None:
     """A setting that another strategy uses and this one does not is a mistake, not a wish."""
-    others = {name for objective in OBJECTIVES.values() for name in objective.uses}
     faults = []
-    for name in sorted(others & given.keys() - strategy.uses):
+    for name in sorted(unused(strategy) & given.keys()):
         users = [key for key, objective in OBJECTIVES.items() if name in objective.uses]
         faults.append(f"{name}: not for {strategy.name}, only for {' and '.join(users)}")
     if faults:
         raise SettingsError(faults)
+
+
+def unused(strategy: type[Objective]) -> set[str]:
+    """The settings that mean something to other strategies and nothing to this one."""
+    return {name for other in OBJECTIVES.values() for name in other.uses} - strategy.uses
+
+
+def train_alike(one: Settings, other: Settings) -> bool:
+    """Whether two settings make the same run: what their strategy does not use does not count."""
+    idle = unused(objective_class(one.strategy))
+    return one.model_dump(exclude=idle) == other.model_dump(exclude=idle)
 
 
 def _fit_batch(filled: dict[str, object], given: Mapping[str, object]) -> None:

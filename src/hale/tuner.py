@@ -1,16 +1,16 @@
 """Tuner: a search over settings, on validation triples only, under a budget (extra 'tune').
 
 Every trial trains for the same short time and is judged by its best validation MRR; a trial that
-lags behind the median of the others at the same moment is given up. The first trial has the
-settings that would be trained without a search, the next ones have them with one moved a step up or
-down, and those after draw from what was learnt (TPE). All trials are kept in a journal file, so a
-search that was killed goes on, and its best settings are written as a recipe.
+lags behind the median of the others at the same moment is given up. The first trial has, as far as
+the space reaches, the settings that would be trained without a search, the next ones have them with
+one moved a step up or down, and those after draw from what was learnt (TPE). All trials are kept in
+a journal file, so a search that was killed goes on, and its best settings are written as a recipe.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,11 +19,12 @@ import numpy as np
 
 from hale.errors import InputError, MissingExtraError, TrainingError
 from hale.graph import Graph
+from hale.objectives import objective_class
 from hale.run import Record
 from hale.settings import Settings, make_settings
 from hale.stopping import Clock
 from hale.store import replace_whole
-from hale.systems import check, complete
+from hale.systems import check, complete, unused
 from hale.trainer import Trainer
 
 if TYPE_CHECKING:
@@ -181,20 +182,22 @@ def tune(
             announce(f"trial {trial.number}: {best:.4f} {trial.params}")
         return best
 
-    complete_trials = optuna.trial.TrialState.COMPLETE
-    if not study.get_trials(states=(complete_trials,)):
-        for point in starting_points(start, suggest, two_way):
+    states = optuna.trial.TrialState
+    settled = study.get_trials(states=(states.WAITING, states.COMPLETE, states.PRUNED))
+    queued = [trial.system_attrs.get("fixed_params") for trial in settled]
+    for point in starting_points(start, suggest, two_way, fixed=values.keys()):
+        if point not in queued:
             study.enqueue_trial(point)
     while _seconds(study) < budget:
         study.optimize(objective, n_trials=1)
-    done = study.get_trials(states=(complete_trials,))
-    pruned = study.get_trials(states=(optuna.trial.TrialState.PRUNED,))
+    done = study.get_trials(states=(states.COMPLETE,))
+    pruned = study.get_trials(states=(states.PRUNED,))
     if not done:
         raise InputError("No trial was finished; give the search more time.")
     best = complete(graph, **{**study.best_params, **fixed_of(start, values)})
     return Tuned(
         strategy=start.strategy,
-        values=differing(best),
+        values=recipe_of(best, study.best_params.keys()),
         mrr=study.best_value,
         trials=len(done) + len(pruned),
         pruned=len(pruned),
@@ -219,21 +222,28 @@ NOT_TUNED = {
 }
 
 
-def differing(settings: Settings) -> dict[str, object]:
-    """The settings that a recipe has to name: all that differ from the general defaults."""
+def recipe_of(settings: Settings, searched: Collection[str]) -> dict[str, object]:
+    """The settings that a recipe has to name: those searched, and all that are not general.
+
+    A searched one is named even where it is the general default: a strategy, a model or the rest
+    of a recipe could have another.
+    """
     general = make_settings().model_dump()
+    idle = NOT_TUNED | unused(objective_class(settings.strategy))
     return {
         name: value
-        for name, value in settings.model_dump().items()
-        if name not in NOT_TUNED and value is not None and value != general[name]
+        for name, value in settings.model_dump(exclude=idle).items()
+        if name in searched or (value is not None and value != general[name])
     }
 
 
-def starting_points(start: Settings, suggest: Suggest, two_way: bool) -> list[dict[str, Any]]:
+def starting_points(
+    start: Settings, suggest: Suggest, two_way: bool, *, fixed: Collection[str] = ()
+) -> list[dict[str, Any]]:
     """Where a search begins: at what there is already, then a step away from it.
 
     A step is a factor of two where the space is logarithmic, else STEP of its width, or the next
-    choice. What lies outside the space begins at its edge.
+    choice. What lies outside the space begins at its edge; what is ``fixed`` does not move.
     """
     settings = start.model_dump()
     if start.gamma_two_way is None:  # then one bound serves all relations
@@ -252,6 +262,8 @@ def starting_points(start: Settings, suggest: Suggest, two_way: bool) -> list[di
             return low
 
         def suggest_categorical(self, name: str, choices: list[Any]) -> Any:
+            if settings[name] is None:
+                raise InputError(f"A search moves {name}: leave out what stands in its place.")
             wanted = float(str(settings[name]))
             place = min(range(len(choices)), key=lambda i: abs(choices[i] - wanted))
             first[name] = choices[place]
@@ -259,7 +271,7 @@ def starting_points(start: Settings, suggest: Suggest, two_way: bool) -> list[di
             return choices[0]
 
     suggest(Collect(), two_way)
-    points = [{**first, **step} for step in steps]
+    points = [{**first, **step} for step in steps if not step.keys() & set(fixed)]
     moved = [point for point in points if point != first]
     order = np.random.default_rng(0).permutation(len(moved))
     return [first, *(moved[i] for i in order)]  # so that a short search has steps of all kinds

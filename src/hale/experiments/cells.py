@@ -23,7 +23,7 @@ from hale.graph import Graph
 from hale.run import Run, load_run
 from hale.settings import make_settings
 from hale.store import SETTINGS, replace_whole
-from hale.systems import complete
+from hale.systems import complete, train_alike
 from hale.trainer import Observer, train
 from hale.version import VERSION
 
@@ -83,7 +83,7 @@ class Filled:
     def same_settings(self, other: Filled) -> bool:
         """Whether two cells differ by their seeds only."""
         mine, others = (make_settings(**{**cell.settings, "seed": 0}) for cell in (self, other))
-        return mine == others
+        return train_alike(mine, others)
 
 
 def fill(
@@ -134,7 +134,7 @@ def trained(
     settings = complete(graph, **cell.settings(seed, scale))
     if (place / SETTINGS).is_file():
         found = load_run(place)
-        if found.settings == settings:
+        if train_alike(found.settings, settings):
             if found.summary.stopped_by in ("budget", "epochs", "patience"):
                 return found
             return train(None, out=place, resume=True, observer=observer)
@@ -144,7 +144,7 @@ def trained(
 def is_current(cell: Cell, filled: Filled) -> bool:
     """Whether a finished cell has the settings that it would be given now."""
     asked = complete(load_quietly(cell.dataset), **cell.settings(filled.seed, filled.scale))
-    return asked == make_settings(**filled.settings)
+    return train_alike(asked, make_settings(**filled.settings))
 
 
 @lru_cache(maxsize=1)

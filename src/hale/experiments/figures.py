@@ -76,7 +76,7 @@ def draw_curves(experiment: Experiment, finished: Mapping[str, Filled], target: 
                 axes.plot(seconds, hits, label=_label(entry, cell))
                 drawn = True
             if not axes.lines:
-                _say_not_run(axes)
+                _say(axes, "not run")
             axes.set_title(dataset)
             axes.set_ylim(bottom=0)
             axes.grid(alpha=0.25)
@@ -96,8 +96,8 @@ def draw_curves(experiment: Experiment, finished: Mapping[str, Filled], target: 
     return drawn
 
 
-def _say_not_run(axes: Any) -> None:
-    axes.text(0.5, 0.5, "not run", transform=axes.transAxes, ha="center", va="center", alpha=0.6)
+def _say(axes: Any, text: str) -> None:
+    axes.text(0.5, 0.5, text, transform=axes.transAxes, ha="center", va="center", alpha=0.6)
 
 
 def _handles(axes: Any) -> list[tuple[Any, str]]:
@@ -149,7 +149,7 @@ def draw_points(
         axes.set_title(f"{entry.cell.dataset}, {entry.row}", fontsize=9)
         place = places.get(f"{entry.cell.dataset}-{entry.cell.system}")
         if place is None:
-            _say_not_run(axes)
+            _say(axes, "no points")
             continue
         file, scale = place
         if scale < 1:

@@ -24,11 +24,6 @@ SIMILARITIES: tuple[Similarity, ...] = get_args(Similarity)
 ONE = math.log(math.e - 1)
 
 
-# What the factorisations start from under cross-entropy: inner products have no bound, as distances
-# have, and take a slower rate.
-FACTORS: Mapping[str, object] = {"batch_size": 512, "learning_rate": 0.003}
-
-
 class Options(TypedDict, total=False):
     """What any model can be asked for beside its size."""
 

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from hale import geometry
 from hale.graph import GraphSize
-from hale.models.base import FACTORS, Model, Options, even
+from hale.models.base import Model, Options, even
 from hale.models.tables import relation_table
 
 
@@ -27,9 +27,7 @@ class ComplEx(Model):
     source = "Trouillon et al., ICML 2016"
     cost = "2d"
     similarities = ("dot", "l2")
-    defaults: ClassVar[Mapping[str, Mapping[str, object]]] = {
-        "allneg": {"penalty": 0.005, **FACTORS}
-    }
+    defaults: ClassVar[Mapping[str, Mapping[str, object]]] = {"allneg": {"penalty": 0.005}}
 
     def __init__(self, size: GraphSize, dim: int, **options: Unpack[Options]) -> None:
         super().__init__(size, even(dim, of="ComplEx"), **options)

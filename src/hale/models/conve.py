@@ -11,7 +11,7 @@ from torch.nn import functional
 
 from hale.errors import SettingsError
 from hale.graph import GraphSize
-from hale.models.base import FACTORS, Model, Options
+from hale.models.base import Model, Options
 from hale.models.norm import Norm
 from hale.models.tables import relation_table
 from hale.models.tucker import start_size
@@ -35,7 +35,7 @@ class ConvE(Model):
     source = "Dettmers et al., AAAI 2018"
     cost = "32 d (9 x 2 + 2 d)"
     similarities = ("dot", "l2")
-    defaults: ClassVar[Mapping[str, Mapping[str, object]]] = {"allneg": {"dropout": 0.2, **FACTORS}}
+    defaults: ClassVar[Mapping[str, Mapping[str, object]]] = {"allneg": {"dropout": 0.2}}
     own_biases = True
 
     def __init__(self, size: GraphSize, dim: int, **options: Unpack[Options]) -> None:

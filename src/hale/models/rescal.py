@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from hale import geometry
 from hale.graph import GraphSize
-from hale.models.base import FACTORS, Model, Options
+from hale.models.base import Model, Options
 from hale.models.tables import relation_table
 
 
@@ -25,7 +25,7 @@ class RESCAL(Model):
     source = "Nickel et al., ICML 2011"
     cost = "d^2"
     similarities = ("dot", "l2")
-    defaults: ClassVar[Mapping[str, Mapping[str, object]]] = {"allneg": {"dropout": 0.2, **FACTORS}}
+    defaults: ClassVar[Mapping[str, Mapping[str, object]]] = {"allneg": {"dropout": 0.2}}
 
     def __init__(self, size: GraphSize, dim: int, **options: Unpack[Options]) -> None:
         super().__init__(size, dim, **options)

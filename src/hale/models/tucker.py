@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from hale import geometry
 from hale.graph import GraphSize
-from hale.models.base import FACTORS, Model, Options
+from hale.models.base import Model, Options
 from hale.models.norm import Norm
 from hale.models.tables import relation_table
 
@@ -30,7 +30,7 @@ class TuckER(Model):
     source = "Balazevic et al., EMNLP 2019"
     cost = "d^2, and k d^2 per relation of a batch"
     similarities = ("dot", "l2")
-    defaults: ClassVar[Mapping[str, Mapping[str, object]]] = {"allneg": {"dropout": 0.3, **FACTORS}}
+    defaults: ClassVar[Mapping[str, Mapping[str, object]]] = {"allneg": {"dropout": 0.3}}
 
     def __init__(self, size: GraphSize, dim: int, **options: Unpack[Options]) -> None:
         super().__init__(size, dim, **options)

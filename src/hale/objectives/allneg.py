@@ -38,6 +38,7 @@ class AllNeg(Objective):
         "leave_out_known": False,
         "batch_size": 128,  # every positive of it sums over all entities
     }
+    by_dot: ClassVar[Mapping[str, object]] = {"batch_size": 512, "learning_rate": 0.003}
 
     def __init__(self, scoring: Scoring, *, leave_out_known: bool = False) -> None:
         self.scoring = scoring

@@ -45,7 +45,8 @@ class Objective(ABC):
 
     ``similarities`` are those it works with, ``models`` the only models, each with its
     similarity, if there are such, and ``because`` says why not the others. ``defaults``
-    are settings that suit it better than the general ones; what a user gives goes before them.
+    are settings that suit it better than the general ones, ``by_dot`` those that replace them where
+    a model compares by inner product; what a user gives goes before both.
     """
 
     name: ClassVar[str]
@@ -60,6 +61,7 @@ class Objective(ABC):
     takes_heights: ClassVar[bool] = True
     because: ClassVar[str] = ""
     defaults: ClassVar[Mapping[str, object]] = {}
+    by_dot: ClassVar[Mapping[str, object]] = {}
 
     @classmethod
     @abstractmethod

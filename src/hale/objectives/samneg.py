@@ -39,6 +39,7 @@ class SamNeg(Objective):
         "batch_size": 1024,
         "margin": 1.0,
     }
+    by_dot: ClassVar[Mapping[str, object]] = {"margin": 0.0}  # it can be anything by itself
 
     def __init__(self, scoring: Scoring, *, negatives: int = 50, margin: float = 0.0) -> None:
         self.scoring = scoring
