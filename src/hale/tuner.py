@@ -87,6 +87,7 @@ class Tuned:
     strategy: str
     values: Mapping[str, object]  # all settings that differ from the general defaults
     mrr: float  # on the validation sample
+    start: float | None  # of the settings that it began with, if that trial was finished
     trials: int
     pruned: int
     seconds: float  # of all trials
@@ -185,7 +186,8 @@ def tune(
     states = optuna.trial.TrialState
     settled = study.get_trials(states=(states.WAITING, states.COMPLETE, states.PRUNED))
     queued = [trial.system_attrs.get("fixed_params") for trial in settled]
-    for point in starting_points(start, suggest, two_way, fixed=values.keys()):
+    points = starting_points(start, suggest, two_way, fixed=values.keys())
+    for point in points:
         if point not in queued:
             study.enqueue_trial(point)
     while _seconds(study) < budget:
@@ -199,6 +201,9 @@ def tune(
         strategy=start.strategy,
         values=recipe_of(best, study.best_params.keys()),
         mrr=study.best_value,
+        start=next(
+            (t.value for t in done if t.system_attrs.get("fixed_params") == points[0]), None
+        ),
         trials=len(done) + len(pruned),
         pruned=len(pruned),
         seconds=_seconds(study),

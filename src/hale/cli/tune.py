@@ -60,8 +60,11 @@ def tune(
     how = (
         f"hale tune {triples.name} --model {model} --strategy {found.strategy} --dim {dim} "
         f"--trial {each:g}s: best of "
-        f"{found.trials} trials ({found.pruned} given up), validation MRR {found.mrr:.4f}"
+        f"{found.trials} trials ({found.pruned} given up) in {found.seconds / 60:.0f} min, "
+        f"validation MRR {found.mrr:.4f}"
     )
+    if found.start is not None:
+        how += f", {found.start:.4f} without a search"
     target = place / "recipe.toml"
     write_recipe(target, recipe_text(triples, model, found, how))
     if as_json:
