@@ -12,7 +12,7 @@ from hale.models import MODELS, Model, Options, Similarity, model_class
 from hale.models.base import SIMILARITIES
 from hale.objectives import OBJECTIVES, Criterion, Objective, make_objective, objective_class
 from hale.recipes import recipe_values
-from hale.settings import Settings, make_settings
+from hale.settings import Settings, make_settings, parse_duration
 
 
 def complete(graph: Graph | None = None, **values: object) -> Settings:
@@ -32,7 +32,9 @@ def complete(graph: Graph | None = None, **values: object) -> Settings:
         **strategy.defaults,
         **(strategy.by_dot if _meets_by(model, strategy, given) == "dot" else {}),
         **model.defaults.get(strategy.name, {}),
-        **recipe_values(str(given.get("recipe", "auto")), graph, strategy.name, model.name),
+        **recipe_values(
+            str(given.get("recipe", "auto")), graph, strategy.name, model.name, _budget(given)
+        ),
     }
     for one, other in (("alpha", "queries"), ("queries", "alpha")):
         if one in given:  # two ways to say the same
@@ -42,6 +44,14 @@ def complete(graph: Graph | None = None, **values: object) -> Settings:
     if filled.get("activation") == "identity":
         filled.setdefault("relation_scale", False)
     return make_settings(**filled)
+
+
+def _budget(given: Mapping[str, object]) -> float | None:
+    """The seconds that a run is given; None where something else ends it, or it is no time."""
+    try:
+        return parse_duration(given["budget"]) if "budget" in given else None
+    except ValueError:  # which the settings will say
+        return None
 
 
 def _refuse_unused(strategy: type[Objective], given: Mapping[str, object]) -> None:

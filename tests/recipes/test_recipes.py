@@ -10,7 +10,7 @@ import pytest
 
 from hale import recipes
 from hale.datasets import CATALOG
-from hale.errors import InputError
+from hale.errors import InputError, SettingsError
 from hale.graph import Graph, Vocabulary
 from hale.models import MODELS
 from hale.objectives import OBJECTIVES
@@ -78,6 +78,31 @@ def test_a_recipe_is_taken_by_name_and_size(
     assert complete(made(800, 400), model="rote").beta == 2.0
     assert complete(made(801, 400)).gamma == 6.0, "another graph of that name"
     assert complete(replace(made(800, 400), name="yours")).gamma == 6.0
+
+
+def test_a_long_run_may_take_other_settings(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "mine.toml").write_text(
+        "entities = 400\ntrain = 800\n"
+        '[hale.any]\nfound = "somehow"\nbeta = 2.0\ndropout = 0.2\n'
+        '[hale.any.long]\nfound = "otherwise"\nseconds = 300\nbeta = 1.5\ndropout = 0.1\n'
+        "[hale.rotl]\ndropout = 0.0\n[hale.rotl.long]\nseconds = 600\ngamma = 7.0\n"
+    )
+    monkeypatch.setattr(recipes, "recipe_files", lambda: {"mine": tmp_path / "mine.toml"})
+
+    def chosen(model: str, **given: object) -> tuple[float, float, float]:
+        settings = complete(made(800, 400), model=model, **given)
+        return settings.beta, settings.dropout, settings.gamma
+
+    assert chosen("rote") == chosen("rote", budget="299s") == (2.0, 0.2, 6.0)
+    assert chosen("rote", epochs=1000) == (2.0, 0.2, 6.0), "not known how long that takes"
+    assert chosen("rote", budget="5m") == (1.5, 0.1, 6.0)
+    assert chosen("rotl", budget=300) == (1.5, 0.0, 6.0), "a model's own goes before all's"
+    assert chosen("rotl", budget=600) == (1.5, 0.0, 7.0)
+    assert chosen("rotl", budget=600, beta=3) == (3.0, 0.0, 7.0)
+    with pytest.raises(SettingsError, match="a time looks like"):
+        chosen("rotl", budget="soon")
 
 
 def test_unknown_recipe() -> None:

@@ -1,7 +1,8 @@
 """Recipes: tuned settings per data set, strategy and model, and a rule for graphs without one.
 
 A data set's file has a table per strategy and model, `[hale.rotl]`, with the settings that were
-found and, under `found`, how; `[hale.any]` has what a model's own table leaves out.
+found and, under `found`, how; `[hale.any]` has what a model's own table leaves out. Below either,
+`[hale.rotl.long]` has what a run with a budget of at least `seconds` takes in its place.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 FOLDER = Path(__file__).parent
 NAMES = ("auto", "paper", "none")
+NO_SETTINGS = ("found", "long", "seconds")  # of a table
 
 
 @cache
@@ -35,13 +37,15 @@ def read_recipe(path: Path) -> Mapping[str, Any]:
         return tomllib.load(file)
 
 
-def recipe_for(graph: Graph, strategy: str, model: str) -> dict[str, object]:
+def recipe_for(
+    graph: Graph, strategy: str, model: str, budget: float | None = None
+) -> dict[str, object]:
     """The settings tuned for this graph, by its name and size, or else the rule's."""
     path = recipe_files().get(graph.name)
     if path is not None:
         content = read_recipe(path)
         if content["entities"] == len(graph.entities) and content["train"] == len(graph.train):
-            found = _settings(content, strategy, model)
+            found = _settings(content, strategy, model, budget)
             if found:
                 return found
     return by_rule(graph) if strategy == "hale" else {}
@@ -52,19 +56,31 @@ def paper_recipe(strategy: str, model: str) -> dict[str, object]:
     return _settings(read_recipe(FOLDER / "paper.toml"), strategy, model)
 
 
-def recipe_values(name: str, graph: Graph | None, strategy: str, model: str) -> dict[str, object]:
-    """What a recipe says: 'auto' the graph's own or the rule's, 'paper' the paper's, 'none'."""
+def recipe_values(
+    name: str, graph: Graph | None, strategy: str, model: str, budget: float | None = None
+) -> dict[str, object]:
+    """What a recipe says: 'auto' the graph's own or the rule's, 'paper' the paper's, 'none'.
+
+    ``budget`` is the time of the run in seconds, if it has one.
+    """
     if name not in NAMES:
         raise InputError(f"A recipe is one of {', '.join(NAMES)}, got {name!r}.")
     if name == "paper":
         return paper_recipe(strategy, model)
     if name == "auto" and graph is not None:
-        return recipe_for(graph, strategy, model)
+        return recipe_for(graph, strategy, model, budget)
     return {}
 
 
-def _settings(content: Mapping[str, Any], strategy: str, model: str) -> dict[str, object]:
+def _settings(
+    content: Mapping[str, Any], strategy: str, model: str, budget: float | None = None
+) -> dict[str, object]:
+    """What a file has for a strategy and a model; the model's own goes before what all have."""
     tables = content.get(strategy, {})
-    chosen = {**tables.get("any", {}), **tables.get(model, {})}
-    chosen.pop("found", None)
-    return chosen
+    chosen: dict[str, object] = {}
+    for table in (tables.get("any", {}), tables.get(model, {})):
+        chosen |= table
+        long = table.get("long")
+        if long and budget is not None and budget >= long["seconds"]:
+            chosen |= long
+    return {name: value for name, value in chosen.items() if name not in NO_SETTINGS}
