@@ -14,7 +14,7 @@ from hale.errors import InputError, SettingsError
 from hale.graph import Graph, Vocabulary
 from hale.models import MODELS
 from hale.objectives import OBJECTIVES
-from hale.recipes import paper_recipe, read_recipe, recipe_files, recipe_values
+from hale.recipes import NO_SETTINGS, paper_recipe, read_recipe, recipe_files, recipe_values
 from hale.recipes.rule import by_rule
 from hale.systems import check, complete
 
@@ -119,8 +119,9 @@ def test_every_recipe_that_ships_is_usable_and_says_how_it_was_found(name: str) 
         assert content["train"] == dataset.counts[0]
     for strategy in content.keys() & OBJECTIVES.keys():
         for model, table in content[strategy].items():
-            assert table["found"]
-            values = {key: value for key, value in table.items() if key != "found"}
             chosen = "rote" if model == "any" else model
             assert chosen in MODELS
-            check(complete(None, strategy=strategy, model=chosen, **values))
+            for part in (table, *([table["long"]] if "long" in table else [])):
+                assert part["found"]
+                values = {key: value for key, value in part.items() if key not in NO_SETTINGS}
+                check(complete(None, strategy=strategy, model=chosen, **values))
