@@ -68,6 +68,17 @@ def test_relations_that_run_both_ways() -> None:
     assert nothing.two_way.tolist() == [False, False]
 
 
+def test_relations_that_may_join_an_entity_to_itself() -> None:
+    """One fact in a hundred is enough, one in 101 is not, and nothing is known of no facts."""
+    often = [[0, 0, 0], *([i, 0, i + 1] for i in range(99))]
+    seldom = [[0, 1, 0], *([i, 1, i + 1] for i in range(100))]
+    never = [[0, 2, 1]]
+    facts = np.array([*often, *seldom, *never])
+    turned = facts[:, [2, 1, 0]] + np.array([0, 4, 0])
+    known = KnownAnswers(np.concatenate([facts, turned]), num_relations=4)
+    assert known.loops.tolist() == [True, False, False, True] * 2
+
+
 def test_graph_is_immutable(graph: Graph) -> None:
     with pytest.raises(ValueError, match="read-only"):
         graph.train[0, 0] = 1

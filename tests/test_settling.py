@@ -61,11 +61,14 @@ def test_withdrawing_is_outwards_by_distance_and_inwards_by_inner_product() -> N
 
 
 @pytest.mark.parametrize("name", ["rotl", "complex", "atth"])
-def test_places_are_those_of_the_evaluator(name: str) -> None:
-    """Biases, ties, and known answers among both kinds of entities."""
+@pytest.mark.parametrize("loops", [True, False])
+def test_places_are_those_of_the_evaluator(name: str, loops: bool) -> None:
+    """Biases, ties, and known answers among both kinds of entities; entities ruled out."""
     graph = ring(24)
     torch.manual_seed(0)
-    model = make_model(name, graph.size, 8, biases=True).eval()
+    model = make_model(name, graph.size, 8, biases=True, loops=loops).eval()
+    if model.may_loop is not None:
+        model.may_loop[1:] = False
     assert model.tail_bias is not None
     torch.nn.init.normal_(model.tail_bias.weight)
     table = model.entity.weight.data

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from hale.errors import RunError, SettingsError, TrainingError
 from hale.evaluator import evaluate
-from hale.graph import Graph, Ids, KnownAnswers
+from hale.graph import Graph, Ids, KnownAnswers, Vocabulary
 from hale.models import MODELS, Model
 from hale.run import Record, Run, load_run
 from hale.settings import make_settings
@@ -443,3 +443,25 @@ def test_a_thread_may_train_too(graph: Graph) -> None:
     thread.start()
     thread.join()
     assert done[0].summary.stopped_by == "epochs"
+
+
+def test_a_run_without_loops_knows_which_relations_have_some(tmp_path: Path) -> None:
+    """From train alone: 'self' joins entities to themselves, 'next' only in the test split."""
+    ids = np.arange(12)
+    after = np.stack([ids, np.zeros_like(ids), (ids + 1) % 12], axis=1)
+    same = np.stack([ids, np.ones_like(ids), ids], axis=1)
+    graph = Graph(
+        name="both",
+        entities=Vocabulary([f"e{i}" for i in ids], "entity"),
+        relations=Vocabulary(["next", "self"], "relation"),
+        train=np.concatenate([after[2:], same[2:]]),
+        valid=np.concatenate([after[:2], same[:2]]),
+        test=np.array([[3, 0, 3]]),
+    )
+    run = train(graph, model="rotl", dim=4, epochs=3, loops=False, out=tmp_path / "run")
+    again = load_run(tmp_path / "run")
+    for one in (run, again):
+        assert one.model.may_loop is not None
+        assert one.model.may_loop[:, 0].tolist() == [False, True, False, True]
+    assert evaluate(again, "test").overall.mrr == pytest.approx(1 / 11), "last but one"
+    assert again.model.score(*torch.tensor([[3], [1], [3]])).item() > -1e6

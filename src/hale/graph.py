@@ -91,6 +91,20 @@ class KnownAnswers:
         count = np.bincount(relations, minlength=self._width)
         return (count > 0) & (2 * met >= count)
 
+    @cached_property
+    def loops(self) -> NDArray[np.bool_]:
+        """Which relations (2R,) may join an entity to itself.
+
+        Those of whose facts (h, r, t) at least one in a hundred does (h = t), and those without
+        facts, of which nothing is known.
+        """
+        heads, relations = np.divmod(
+            np.repeat(self._keys, np.diff(self._offsets)), max(1, self._width)
+        )
+        met = np.bincount(relations, heads == self._answers, minlength=self._width)
+        count = np.bincount(relations, minlength=self._width)
+        return 100 * met >= count
+
     def __len__(self) -> int:
         """Facts, both directions counted."""
         return len(self._answers)

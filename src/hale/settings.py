@@ -61,6 +61,11 @@ class Settings(BaseModel):
         description="Train a height for every entity: a coordinate that queries have not, "
         "by which rare answers stand back.",
     )
+    loops: bool = Field(
+        True,
+        description="Let an entity be an answer to a query about itself even where (almost) no "
+        "training fact of the relation has it so.",
+    )
     dropout: float = Field(
         0.0, ge=0, lt=1, description="Share of a query's coordinates zeroed in training."
     )
@@ -95,7 +100,9 @@ class Settings(BaseModel):
         True, description="Train a scale per relation inside the activation (RelRatio, c_r)."
     )
     leave_out_known: bool = Field(
-        True, description="Leave a query's known answers out of its uniformity sum."
+        True,
+        description="Leave a query's known answers, and its head without loops, out of its "
+        "uniformity sum.",
     )
 
     gamma_start: float | None = Field(

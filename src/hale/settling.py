@@ -112,7 +112,9 @@ class Places:
         scores = model.compare_all(
             model.query(head, relation), model.entities()[columns], model.curvature(relation)
         )
-        return scores if model.tail_bias is None else scores + model.tail_bias.weight[columns].T
+        if model.tail_bias is not None:
+            scores = scores + model.tail_bias.weight[columns].T
+        return model.without_loops(scores, head, relation, columns.start or 0)
 
 
 def sample(triples: Ids, seed: int) -> Ids:

@@ -113,6 +113,7 @@ def build_model(settings: Settings, size: GraphSize) -> Model:
         else settings.biases,
         "dropout": settings.dropout,
         "heights": settings.heights,
+        "loops": settings.loops,
     }
     built = model(size, settings.dim, **options)
     return built.double() if settings.precision == "float64" else built

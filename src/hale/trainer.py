@@ -142,6 +142,8 @@ class Trainer:
             batches = Shuffled(both, settings.batch_size, settings.seed)
         self.batches = batches
         self.known_train = graph.known("train")
+        if self.model.may_loop is not None:
+            self.model.may_loop.copy_(torch.from_numpy(self.known_train.loops)[:, None])
         self.validation = Validation(graph, settings.validation_sample, settings.seed)
 
         self.steps_per_epoch = batches.steps_per_epoch

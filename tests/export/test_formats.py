@@ -169,3 +169,13 @@ def test_a_rename_that_fails_brings_the_old_export_back(
         export_run(run, tmp_path / "x", form="csv", overwrite=True)
     assert (tmp_path / "x/entities.npy").exists()
     assert [path.name for path in tmp_path.iterdir()] == ["x"]
+
+
+def test_an_export_says_which_relations_do_not_loop(tmp_path: Path) -> None:
+    run = line_run()
+    assert export_run(run, tmp_path / "free")["without_loops"] == []
+    run.model = make_model("transe", run.graph.size, 6, loops=False)
+    assert run.model.may_loop is not None
+    run.model.may_loop[1::2] = False
+    about = export_run(run, tmp_path / "bound")
+    assert about["without_loops"] == [run.graph.relations[1]]

@@ -51,6 +51,16 @@ def test_new_rows_are_those_of_the_fresh_model(name: str) -> None:
     )
 
 
+def test_which_relations_loop_moves_with_their_numbers() -> None:
+    old, fresh = make_model("rotl", OLD, 8, loops=False), make_model("rotl", NEW, 8, loops=False)
+    assert old.may_loop is not None
+    assert fresh.may_loop is not None
+    old.may_loop[:, 0] = torch.tensor([True, False, False, False, True, False])
+    grow(old, fresh)
+    new = [True, True]  # nothing is known of them
+    assert fresh.may_loop[:, 0].tolist() == [True, False, False, *new, False, True, False, *new]
+
+
 def test_tucker_grows_in_rank() -> None:
     """Its rank is min(dim, 2R): known mixtures get zeros for the new part of the core."""
     torch.manual_seed(0)

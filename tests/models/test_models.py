@@ -454,6 +454,29 @@ def test_penalty_of_a_real_model_is_on_coordinates() -> None:
     assert model.penalty(triples, 2.0).item() == pytest.approx(wanted)
 
 
+@pytest.mark.parametrize("name", MODELS)
+def test_without_loops_an_entity_comes_last_at_its_own_query(name: str) -> None:
+    """For the relations that may not loop, by score() and by score_all(); the rest is as before."""
+    free, bound = build(name), build(name, loops=False)
+    bound.load_state_dict(free.state_dict(), strict=False)
+    assert bound.may_loop is not None
+    bound.may_loop[:] = torch.tensor([[True], [False], [False], [True]])
+    heads, relations = all_queries()
+    before, scores = free.score_all(heads, relations), bound.score_all(heads, relations)
+    itself = torch.arange(SIZE.num_entities) == heads[:, None]
+    ruled_out = itself & ((relations == 1) | (relations == 2))[:, None]
+    assert ruled_out.sum() == 2 * SIZE.num_entities
+    assert (scores[ruled_out] < before.min() - 1e6).all()
+    torch.testing.assert_close(scores[~ruled_out], before[~ruled_out])
+    alone = bound.score(heads, relations, heads)
+    torch.testing.assert_close(alone, scores[itself], rtol=1e-4, atol=1e-5)
+
+
+def test_which_relations_loop_is_kept_with_the_weights() -> None:
+    assert "may_loop" not in build("rotl").state_dict()
+    assert build("rotl", loops=False).state_dict()["may_loop"].shape == (4, 1)
+
+
 def test_dropout_acts_in_training_only() -> None:
     model = make_model("rote", SIZE, DIM, dropout=0.5)
     heads, relations = all_queries()

@@ -14,6 +14,7 @@ from hale.errors import InputError, UnknownNameError
 from hale.graph import Graph, KnownAnswers, Vocabulary
 from hale.models import Model, make_model
 from hale.objectives import HaLE, Loss, make_objective
+from hale.objectives.known import known_pairs
 from hale.settings import make_settings
 
 
@@ -153,6 +154,45 @@ def test_a_query_that_everything_answers_keeps_its_sum() -> None:
     graph = Graph("all", *names, train=facts, valid=facts[:0], test=facts[:0])
     loss = loss_of(HaLE(Hanon()), build(graph), graph, torch.tensor(facts))
     assert torch.isfinite(loss.total)
+
+
+def test_an_entity_that_is_no_answer_is_no_part_of_its_own_sum(graph: Graph) -> None:
+    """Where a relation may not loop: the sum without known answers and without the head."""
+    model = build(graph)
+    bound = make_model("transe", graph.size, 3, loops=False)
+    bound.load_state_dict(model.state_dict(), strict=False)
+    assert bound.may_loop is not None
+    bound.may_loop[:] = False
+    bound.may_loop[0] = True
+    batch = torch.tensor(graph.both_directions(graph.train))
+    objective = HaLE(Hanon(), num_queries=len(batch))
+    found = loss_of(objective, bound, graph, batch).parts["uniformity"].item()
+    known, sums = graph.known("train"), []
+    for head, relation, _ in batch.tolist():
+        answers = set(known.of(np.array([head]), np.array([relation]))[1].tolist())
+        if relation:
+            answers.add(head)
+        scores = model.score_all(torch.tensor([head]), torch.tensor([relation]))[0]
+        activated = Hanon()(-scores * model.scale(torch.tensor([relation])))
+        kept = [e for e in range(graph.size.num_entities) if e not in answers]
+        sums.append(torch.logsumexp(-activated[kept], 0).item())
+    assert found == pytest.approx(np.mean(sums), rel=1e-5)
+    assert found != pytest.approx(
+        loss_of(objective, model, graph, batch).parts["uniformity"].item(), rel=1e-3
+    )
+
+
+def test_a_loop_in_train_is_left_out_once() -> None:
+    """Two facts, one of them a loop, of a relation that is said not to loop."""
+    known = KnownAnswers(np.array([[0, 0, 0], [0, 0, 1], [1, 1, 0], [0, 1, 0]]), num_relations=1)
+    batch = torch.tensor([[0, 0, 1], [1, 1, 0]])
+    rows, answers = known_pairs(known, batch, 5, ruled_out=torch.tensor([True, True]))
+    assert list(zip(rows.tolist(), answers.tolist(), strict=True)) == [
+        *((0, 0), (0, 1)),
+        *((1, 0), (1, 1)),
+    ]
+    rows, _ = known_pairs(known, batch, 2, ruled_out=torch.tensor([True, True]))
+    assert not len(rows), "a query keeps all rather than none"
 
 
 def test_known_answers_must_be_given(graph: Graph) -> None:

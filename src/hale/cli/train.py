@@ -78,6 +78,7 @@ def train(
     similarity: Annotated[str | None, setting("similarity", "--similarity")] = None,
     biases: Annotated[bool | None, setting("biases", "--biases/--no-biases")] = None,
     heights: Annotated[bool | None, setting("heights", "--heights/--no-heights")] = None,
+    loops: Annotated[bool | None, setting("loops", "--loops/--no-loops")] = None,
     dropout: Annotated[float | None, setting("dropout", "--dropout")] = None,
     dropout_start: Annotated[float | None, setting("dropout_start", "--dropout-start")] = None,
     negatives: Annotated[int | None, setting("negatives", "--negatives")] = None,

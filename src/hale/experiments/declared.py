@@ -207,6 +207,7 @@ def _improvements() -> Experiment:
     }
     own: dict[str, Changes] = {
         "wn18rr": {
+            "an entity may answer for itself": ("loops", {"loops": True}),
             "without heights": ("no-heights", {"heights": False}),
             "without dropout": ("no-dropout", {"dropout": 0.0}),
             "dropout from the start": ("dropout-start", {"dropout_start": 0.2}),

@@ -75,11 +75,19 @@ def _row(entry: Entry, found: Sequence[Filled]) -> str:
             ours = f"**{ours}**" if ours >= paper else ours
             paper += "*" if entry.paper_is_full else ""
         cells += [ours, paper]
-    mark = " †" if found and found[0].settings.get("heights") else ""
     return (
-        f"| {entry.group} | {entry.row}{mark} | {' | '.join(cells)} | {_time(found)} | "
+        f"| {entry.group} | {entry.row}{_marks(found)} | {' | '.join(cells)} | {_time(found)} | "
         f"{len(found) or ''} |"
     )
+
+
+def _marks(found: Sequence[Filled]) -> str:
+    """What a system has that no figure beside it shows."""
+    if not found:
+        return ""
+    settings = found[0].settings
+    marks = ("†" if settings.get("heights") else "") + ("" if settings.get("loops", True) else "‡")
+    return f" {marks}" if marks else ""
 
 
 def _time(found: Sequence[Filled]) -> str:
@@ -111,8 +119,10 @@ def render_page(
         "256 dimensions in Table 4. A share beside the time (x 0.1) says that a system had only "
         "that part of the paper's time; compare systems of the same share, which is why some stand "
         "here more than once. Systems of one thread may have been trained side by side. "
-        "Bold figures reach the paper's. Where a system has a dagger, its entities have a height "
-        "beside their d numbers (see docs/models.md).",
+        "Bold figures reach the paper's. Where a system has a dagger (†), its entities have a "
+        "height beside their d numbers; where it has a double one (‡), an entity comes last among "
+        "the answers to a query about itself, for relations of which (almost) no training fact "
+        "joins an entity to itself (see docs/models.md).",
         "",
     ]
     machines = {

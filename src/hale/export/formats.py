@@ -52,6 +52,7 @@ def export_run(
         "model": run.settings.model,
         "similarity": run.model.similarity,
         "heights": run.model.heights,
+        "without_loops": _without_loops(run),
         "step": run.summary.kept_step,
         "tables": tables.shapes(),
     }
@@ -61,6 +62,15 @@ def export_run(
         else:
             about["index"] = write_index(tables, lifted, folder)
     return about
+
+
+def _without_loops(run: Run) -> list[str]:
+    """The relations of which an entity is no answer to a query about itself."""
+    if run.model.may_loop is None:
+        return []
+    forward = run.model.may_loop[: len(run.graph.relations), 0].tolist()
+    names = run.graph.relations.names
+    return [name for name, may in zip(names, forward, strict=True) if not may]
 
 
 def _finite(tables: Tables) -> bool:

@@ -23,6 +23,9 @@ SIMILARITIES: tuple[Similarity, ...] = get_args(Similarity)
 # softplus(ONE) = 1: every relation's scale starts at one.
 ONE = math.log(math.e - 1)
 
+# The score of what is ruled out: below all others, and finite, since NaN and infinity are faults.
+LAST = -1e30
+
 
 class Options(TypedDict, total=False):
     """What any model can be asked for beside its size."""
@@ -32,6 +35,7 @@ class Options(TypedDict, total=False):
     biases: bool | None
     dropout: float
     heights: bool
+    loops: bool
 
 
 class Model(nn.Module, ABC):
@@ -51,6 +55,9 @@ class Model(nn.Module, ABC):
     all queries are zero: a bias inside the squared L2 distance, by which rare answers stand
     back. What compares queries with entities needs to know nothing of it; the sign has no
     meaning, so what compares entities with each other takes their ``places``.
+
+    Without ``loops`` an entity comes last among the answers to a query about itself, for the
+    relations that ``may_loop`` does not name: who trains the model tells it which do.
     """
 
     name: ClassVar[str]
@@ -71,6 +78,7 @@ class Model(nn.Module, ABC):
         biases: bool | None = None,
         dropout: float = 0.0,
         heights: bool = False,
+        loops: bool = True,
     ) -> None:
         super().__init__()
         self.size = size
@@ -101,6 +109,9 @@ class Model(nn.Module, ABC):
             nn.init.zeros_(self.head_bias.weight)
             nn.init.zeros_(self.tail_bias.weight)
         self.dropout = Dropout(dropout)
+        self.may_loop: Tensor | None  # (2R, 1), kept with the weights
+        free = torch.ones(2 * size.num_relations, 1, dtype=torch.bool)
+        self.register_buffer("may_loop", None if loops else free)
 
     @abstractmethod
     def transform(self, vectors: Tensor, relation: Tensor) -> Tensor:
@@ -192,22 +203,48 @@ class Model(nn.Module, ABC):
         tails: Tensor = self.tail_bias(tail.flatten())
         return (heads + tails.view(len(head), -1)).view_as(tail)
 
+    def ruled_out(self, relation: Tensor) -> Tensor | None:
+        """Whether a head is no answer to its own query: (B,) -> (B,); None where it always is.
+
+        Which relations join an entity to itself is known from train, not from the vectors.
+        """
+        if self.may_loop is None:
+            return None
+        return ~self.may_loop.index_select(0, relation).squeeze(1)
+
+    def without_loops(
+        self, scores: Tensor, head: Tensor, relation: Tensor, first: int = 0
+    ) -> Tensor:
+        """Scores (B, K) of the entities from ``first`` on, the head last where it is ruled out.
+
+        The table of scores is changed in place.
+        """
+        out = self.ruled_out(relation)
+        if out is None:
+            return scores
+        out = out & (head >= first) & (head < first + scores.shape[1])
+        rows = out.nonzero().squeeze(1)
+        return scores.index_put_((rows, head[rows] - first), scores.new_tensor(LAST))
+
     def score(self, head: Tensor, relation: Tensor, tail: Tensor) -> Tensor:
         """Scores of triples, higher is better: (B,), (B,), (B,) -> (B,)."""
         queries, tails = self.query(head, relation), self.entity(tail)
         if self.similarity == "l2":  # the difference itself keeps more digits
-            return self.bias(head, tail) - geometry.squared_distance(queries, tails)
-        compared = self.compare(queries, tails.unsqueeze(1), self.curvature(relation))
-        return compared.squeeze(1) + self.bias(head, tail)
+            scores = self.bias(head, tail) - geometry.squared_distance(queries, tails)
+        else:
+            compared = self.compare(queries, tails.unsqueeze(1), self.curvature(relation))
+            scores = compared.squeeze(1) + self.bias(head, tail)
+        out = self.ruled_out(relation)
+        return scores if out is None else scores.masked_fill(out & (head == tail), LAST)
 
     def score_all(self, head: Tensor, relation: Tensor) -> Tensor:
         """Scores of all entities as answers: (B,), (B,) -> (B, N)."""
         queries = self.query(head, relation)
         scores = self.compare_all(queries, self.entities(), self.curvature(relation))
-        if self.head_bias is None or self.tail_bias is None:
-            return scores
-        heads: Tensor = self.head_bias(head)
-        return scores + heads + self.tail_bias.weight.T
+        if self.head_bias is not None and self.tail_bias is not None:
+            heads: Tensor = self.head_bias(head)
+            scores = scores + heads + self.tail_bias.weight.T
+        return self.without_loops(scores, head, relation)
 
     def penalty(self, triples: Tensor, power: float) -> Tensor:
         """The mean over triples (B, 3) of sum |h|^p + sum |t|^p + sum |r|^p, r all of its rows.

@@ -22,14 +22,15 @@ def known_relation_rows(old: GraphSize, new: GraphSize) -> Tensor:
 
 
 def known_rows(model: Model, old: GraphSize) -> dict[str, Tensor]:
-    """The rows that a grown model has from before, by the name of each table's parameter."""
+    """The rows that a grown model has from before, by the name of each table in its state."""
     entities = torch.arange(old.num_entities)
     relations = known_relation_rows(old, model.size)
-    return {
+    rows = {
         f"{name}.weight": relations if isinstance(table, RelationTable) else entities
         for name, table in model.named_modules()
         if isinstance(table, Table)
     }
+    return rows if model.may_loop is None else rows | {"may_loop": relations}
 
 
 @torch.no_grad()

@@ -168,4 +168,5 @@ class HaLE(Objective):
         """(query, entity) pairs to leave out of the sums of the sampled triples (m, 3)."""
         if not self.leave_out_known:
             return None
-        return known_pairs(known, sampled, model.size.num_entities)
+        out = model.ruled_out(sampled[:, 1])
+        return known_pairs(known, sampled, model.size.num_entities, ruled_out=out)
