@@ -6,7 +6,7 @@ BIN := .venv/bin
 
 setup: .venv/.ready
 
-.venv/.ready: pyproject.toml constraints.txt CMakeLists.txt native/contrast.cpp
+.venv/.ready: pyproject.toml constraints.txt CMakeLists.txt $(wildcard native/*)
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "hale needs Python 3.11 or newer; set PYTHON=python3.11")'
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev]'
@@ -27,14 +27,14 @@ check: setup
 	$(BIN)/mypy
 	$(BIN)/python -m pytest tests/test_architecture.py
 
-# The engine's tests over the kernel built with address and undefined-behaviour sanitizers.
+# The kernel's tests over a kernel built with address and undefined-behaviour sanitizers.
 sanitize: setup
 	$(BIN)/python -m pip install --quiet 'cmake>=3.18' ninja
 	$(BIN)/cmake -S . -B build/sanitize -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN))/ninja -DHALE_SANITIZE=ON
 	$(BIN)/cmake --build build/sanitize
 	HALE_NATIVE=build/sanitize ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 \
 	  LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libubsan.so)" \
-	  $(BIN)/python -m pytest tests/engine -p no:cacheprovider
+	  $(BIN)/python -m pytest tests/engine tests/test_rows.py -p no:cacheprovider
 
 format: setup
 	$(BIN)/ruff check --fix .

@@ -21,13 +21,7 @@
 #include <new>
 #include <vector>
 
-#if defined(_OPENMP)
-extern "C" int omp_get_thread_num(void);
-extern "C" int omp_get_num_threads(void);
-#else
-static int omp_get_thread_num() { return 0; }
-static int omp_get_num_threads() { return 1; }
-#endif
+#include "common.h"
 
 #if defined(__AVX__)
 #include <immintrin.h>
@@ -35,7 +29,6 @@ static int omp_get_num_threads() { return 1; }
 
 namespace {
 
-#define ALWAYS_INLINE inline __attribute__((always_inline))
 #define UNROLL _Pragma("GCC unroll 16")
 
 // ---- what a sweep is asked for, and gives back ---------------------------------------------
@@ -437,12 +430,12 @@ class Worker {
     template <class A>
     void gather(const A& h) {
         each_tile([&](int64_t start, int64_t count) {
-            const bool some = prepare(start, count);
+            prepare(start, count);
             sums.fill(0.0f);
             float* g = count == kTile && ask.workspace ? ask.workspace + start * all.mp
                                                        : spare.begin();
             in_groups(all.mp / kLanes, all.query_vectors(), [&](int64_t first, int vectors) {
-                weigh_group<kMaxQueryVectors>(h, first, vectors, some, g);
+                weigh_group<kMaxQueryVectors>(h, first, vectors, g);
             });
             if (ask.workspace) {
                 if (g == spare.begin()) {
@@ -525,8 +518,8 @@ class Worker {
         tile = rows.begin();
     }
 
-    // Fetch a tile, its norms and its mask; whether anything is masked.
-    bool prepare(int64_t start, int64_t count) {
+    // Fetch a tile, its norms and its mask.
+    void prepare(int64_t start, int64_t count) {
         fetch(start, count);
         const int64_t d = ask.d, whole = d / kLanes * kLanes;
         for (int64_t j = 0; j < kTile; ++j) {
@@ -547,36 +540,35 @@ class Worker {
                 masked.push_back((ask.left_out[next[i]] - start) * all.mp + i);
             }
         }
-        for (int64_t at : masked) mask[at] = 0.0f;
-        return !masked.empty();
+        for (int64_t at : masked) {
+            mask[at] = 0.0f;
+            masked_row[at / all.mp] = true;
+        }
     }
 
     void unmask() {
-        for (int64_t at : masked) mask[at] = 1.0f;
+        for (int64_t at : masked) {
+            mask[at] = 1.0f;
+            masked_row[at / all.mp] = false;
+        }
         masked.clear();
     }
 
     template <int V, class A>
-    void weigh_group(const A& h, int64_t first, int vectors, bool masked, float* g) {
+    void weigh_group(const A& h, int64_t first, int vectors, float* g) {
         if constexpr (V > 1) {
-            if (vectors < V) return weigh_group<V - 1>(h, first, vectors, masked, g);
+            if (vectors < V) return weigh_group<V - 1>(h, first, vectors, g);
         }
-        if (masked) {
-            weigh_rows<V, true>(h, first * kLanes, g);
-        } else {
-            weigh_rows<V, false>(h, first * kLanes, g);
-        }
+        weigh_rows<V>(h, first * kLanes, g);
     }
 
-    template <int V, bool Masked, class A>
+    template <int V, class A>
     __attribute__((noinline)) void weigh_rows(const A by, int64_t lane, float* __restrict g) {
         constexpr int R = rows_for(V);
         const A h = by;  // a copy on the stack: nothing that is stored can change it
         const int64_t mp = all.mp, d = ask.d;
         const float *rows_of_tile = tile, *turned = &all.turned[lane], *scale = &all.scale[lane],
-                    *norms = &all.norms[lane], *masks = mask.begin() + lane;
-        float* __restrict totals = sums.begin() + lane;
-        g += lane;
+                    *norms = &all.norms[lane];
         for (int64_t j = 0; j < kTile; j += R) {
             Vec acc[R][V];
             UNROLL for (int v = 0; v < V; ++v) {
@@ -584,28 +576,51 @@ class Worker {
                 UNROLL for (int r = 0; r < R; ++r) acc[r][v] = c * splat(norm[j + r]) + cq;
             }
             multiply<R, V>(acc, d, rows_of_tile + j * d, d, 1, turned, mp);
-            UNROLL for (int v = 0; v < V; ++v) {
-                const int64_t at = v * kLanes;
-                const Own own = all.own(lane + at);
-                Vec total_w = load(totals + at), total_g = load(totals + mp + at),
-                    total_gx = load(totals + 2 * mp + at);
-                UNROLL for (int r = 0; r < R; ++r) {
-                    Vec x = larger(splat(0.0f), acc[r][v]);  // rounding can go below zero
-                    Weighed out = h.weigh(x, own);
-                    if (Masked) {
-                        Vec keep = load(masks + (j + r) * mp + at);
-                        out.w *= keep;
-                        out.g *= keep;
-                    }
-                    total_w += out.w;
-                    total_g += out.g;
-                    total_gx += out.g * x;
-                    store(g + (j + r) * mp + at, out.g);
-                }
-                store(totals + at, total_w);
-                store(totals + mp + at, total_g);
-                store(totals + 2 * mp + at, total_gx);
+            // Few entities are left out by any query, so most blocks need no mask.
+            if (any_masked<R>(j)) {
+                weigh_block<R, V, true>(h, acc, lane, j, g);
+            } else {
+                weigh_block<R, V, false>(h, acc, lane, j, g);
             }
+        }
+    }
+
+    template <int R>
+    ALWAYS_INLINE bool any_masked(int64_t j) const {
+        bool any = false;
+        UNROLL for (int r = 0; r < R; ++r) any |= masked_row[j + r];
+        return any;
+    }
+
+    // From the x of R entities and V vectors of queries to their g, and what it adds to the sums.
+    template <int R, int V, bool Masked, class A>
+    ALWAYS_INLINE void weigh_block(const A& h, Vec (&acc)[R][V], int64_t lane, int64_t j,
+                                   float* __restrict g) {
+        const int64_t mp = all.mp;
+        const float* masks = mask.begin() + lane;
+        float* __restrict totals = sums.begin() + lane;
+        g += lane;
+        UNROLL for (int v = 0; v < V; ++v) {
+            const int64_t at = v * kLanes;
+            const Own own = all.own(lane + at);
+            Vec total_w = load(totals + at), total_g = load(totals + mp + at),
+                total_gx = load(totals + 2 * mp + at);
+            UNROLL for (int r = 0; r < R; ++r) {
+                Vec x = larger(splat(0.0f), acc[r][v]);  // rounding can go below zero
+                Weighed out = h.weigh(x, own);
+                if (Masked) {
+                    Vec keep = load(masks + (j + r) * mp + at);
+                    out.w *= keep;
+                    out.g *= keep;
+                }
+                total_w += out.w;
+                total_g += out.g;
+                total_gx += out.g * x;
+                store(g + (j + r) * mp + at, out.g);
+            }
+            store(totals + at, total_w);
+            store(totals + mp + at, total_g);
+            store(totals + 2 * mp + at, total_gx);
         }
     }
 
@@ -737,6 +752,7 @@ class Worker {
     Floats sums;   // (3, mp) of one tile
     std::vector<int64_t> next;    // (m,) the next left-out entity of each query
     std::vector<int64_t> masked;  // places of the mask that are 0
+    bool masked_row[kTile] = {};  // whether a row of the mask has any
 };
 
 // ---- all threads ---------------------------------------------------------------------------
@@ -885,18 +901,12 @@ Value activate(int32_t activation, double beta, double gamma, double x) {
 
 void align(const Alignment& ask) {
     const int64_t d = ask.d;
-    // Rows lie anywhere in memory: call up the one that comes a little later.
-    const auto call_up = [&](int64_t i) {
-        if (i + 16 >= ask.b) return;
-        const float* row = ask.entities + ask.tails[i + 16] * d;
-        for (int64_t k = 0; k < d; k += 16) __builtin_prefetch(row + k);
-    };
 #pragma omp parallel num_threads(std::max(1, ask.threads))
     {
 #pragma omp for schedule(static)
         for (int64_t i = 0; i < ask.b; ++i) {
             const float *q = ask.queries + i * d, *e = ask.entities + ask.tails[i] * d;
-            call_up(i);
+            if (i + kAhead < ask.b) call_up(ask.entities + ask.tails[i + kAhead] * d, d);
             float* by_query = ask.by_query + i * d;
             float distance = 0;
 #pragma omp simd reduction(+ : distance)
@@ -913,15 +923,7 @@ void align(const Alignment& ask) {
 #pragma omp simd
             for (int64_t k = 0; k < d; ++k) by_query[k] *= pull;
         }
-        // Tails repeat, so each thread adds to rows of its own: the same bits at every run.
-        const int count = omp_get_num_threads(), mine = omp_get_thread_num();
-        for (int64_t i = 0; i < ask.b; ++i) {
-            if (ask.tails[i] % count != mine) continue;
-            float* to = ask.by_entity + ask.tails[i] * d;
-            const float* from = ask.by_query + i * d;
-#pragma omp simd
-            for (int64_t k = 0; k < d; ++k) to[k] -= from[k];
-        }
+        add_rows(ask.by_entity, d, ask.tails, ask.by_query, ask.b, -1.0f);
     }
 }
 
@@ -930,9 +932,7 @@ int64_t workspace_size(int64_t m, int64_t n) { return n * padded(m) + Worker::kS
 
 }  // namespace
 
-#define HALE_EXPORT extern "C" __attribute__((visibility("default")))
-
-HALE_EXPORT int64_t hale_problem_size() { return sizeof(Problem); }
+HALE_EXPORT int64_t hale_uniformity_size() { return sizeof(Problem); }
 
 HALE_EXPORT int64_t hale_workspace_size(int64_t m, int64_t n) { return workspace_size(m, n); }
 

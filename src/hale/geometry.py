@@ -31,7 +31,7 @@ def rotate(turn: Tensor, vectors: Tensor) -> Tensor:
 
 
 def _complex(pairs: Tensor) -> Tensor:
-    return torch.view_as_complex(pairs.reshape(*pairs.shape[:-1], -1, 2))
+    return torch.view_as_complex(pairs.contiguous().view(*pairs.shape[:-1], -1, 2))
 
 
 def flexible_add(x: Tensor, y: Tensor, alpha: Tensor) -> Tensor:

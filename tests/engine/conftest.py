@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from hale.engine import native
+from hale import kernel
 
-ENGINES = ["tiles", *(f"native-{build}" for build in native.builds())]
+ENGINES = ["tiles", *(f"native-{build}" for build in kernel.builds())]
 
 
 @pytest.fixture(params=ENGINES)

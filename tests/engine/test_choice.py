@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 import torch
 
+from hale import kernel
 from hale.activations import Hanon
 from hale.engine import choice, current, native, tiles, uniformity
 from hale.errors import HaleWarning, InputError
@@ -17,7 +18,7 @@ def nowhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setenv("HALE_NATIVE", str(tmp_path))
     monkeypatch.delenv("HALE_BUILD", raising=False)
     monkeypatch.delenv("HALE_ENGINE", raising=False)
-    caches = (native.builds, native.library, choice._explain)
+    caches = (kernel.builds, kernel.library, choice._explain)
     for cached in caches:
         cached.cache_clear()
     yield

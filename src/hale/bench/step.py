@@ -11,8 +11,8 @@ from typing import Any
 import torch
 
 from hale.engine import native, tiles
-from hale.engine.choice import current
 from hale.graph import Graph
+from hale.kernel import current
 from hale.objectives import HaLE
 from hale.randomness import Stream, generator
 from hale.settings import Settings

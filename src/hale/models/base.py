@@ -128,7 +128,7 @@ class Model(nn.Module, ABC):
         """
         if not self.heights:
             return self._dropped(vectors, relation)
-        return functional.pad(self._dropped(vectors[:, :-1].contiguous(), relation), (0, 1))
+        return functional.pad(self._dropped(vectors[:, :-1], relation), (0, 1))
 
     def _dropped(self, vectors: Tensor, relation: Tensor) -> Tensor:
         queries: Tensor = self.dropout(self.transform(vectors, relation))

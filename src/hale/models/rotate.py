@@ -6,10 +6,10 @@ from typing import Unpack
 
 from torch import Tensor
 
-from hale import geometry
 from hale.graph import GraphSize
 from hale.models.base import Model, Options, even
 from hale.models.tables import Turns
+from hale.rows import turn
 
 
 class RotatE(Model):
@@ -31,4 +31,4 @@ class RotatE(Model):
 
     def transform(self, vectors: Tensor, relation: Tensor) -> Tensor:
         """(B, d), (B,) -> (B, d)."""
-        return geometry.rotate(self.turn(relation), vectors)
+        return turn(vectors, relation, self.turn.unit())

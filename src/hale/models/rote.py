@@ -6,11 +6,11 @@ from typing import Unpack
 
 from torch import Tensor
 
-from hale import geometry
 from hale.graph import GraphSize
 from hale.models.base import Options, even
 from hale.models.shifted import Shifted
 from hale.models.tables import Turns
+from hale.rows import turn
 
 
 class RotE(Shifted):
@@ -32,4 +32,8 @@ class RotE(Shifted):
 
     def turned(self, vectors: Tensor, relation: Tensor) -> Tensor:
         """Rotated in d/2 planes."""
-        return geometry.rotate(self.turn(relation), vectors)
+        return turn(vectors, relation, self.turn.unit())
+
+    def transform(self, vectors: Tensor, relation: Tensor) -> Tensor:
+        """Turned and shifted at once."""
+        return turn(vectors, relation, self.turn.unit(), self.shift.weight)

@@ -6,11 +6,11 @@ from typing import Unpack
 
 from torch import Tensor, nn
 
-from hale import geometry
 from hale.graph import GraphSize
 from hale.models.base import Options
 from hale.models.rote import RotE
 from hale.models.tables import relation_table
+from hale.rows import turn
 
 
 class RotL(RotE):
@@ -35,5 +35,4 @@ class RotL(RotE):
 
     def transform(self, vectors: Tensor, relation: Tensor) -> Tensor:
         """(B, d), (B,) -> (B, d)."""
-        turned = self.turned(vectors, relation)
-        return geometry.flexible_add(turned, self.shift(relation), self.alpha(relation))
+        return turn(vectors, relation, self.turn.unit(), self.shift.weight, self.alpha.weight)

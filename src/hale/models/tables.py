@@ -9,6 +9,7 @@ from torch import Tensor, nn
 
 from hale import geometry
 from hale.graph import GraphSize
+from hale.rows import add_rows
 
 
 class Table(nn.Module):
@@ -57,9 +58,13 @@ class Turns(RelationTable):
         super().__init__(size, dim)
         nn.init.normal_(self.weight)
 
+    def unit(self) -> Tensor:
+        """Unit pairs (2R, d)."""
+        return geometry.unit_pairs(self.weight)
+
     def forward(self, ids: Tensor) -> Tensor:
         """Unit pairs: (B,) -> (B, d). Scaled in the table, 2R rows instead of B."""
-        return geometry.unit_pairs(self.weight).index_select(0, ids)
+        return self.unit().index_select(0, ids)
 
 
 def relation_table(size: GraphSize, dim: int) -> RelationTable:
@@ -87,4 +92,4 @@ class _WithRows(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, by_table: Tensor, by_rows: Tensor) -> tuple[Tensor, None]:
         (ids,) = ctx.saved_tensors
-        return by_table.index_add_(0, ids, by_rows), None
+        return add_rows(by_table, ids, by_rows), None

@@ -1,0 +1,141 @@
+"""Rows of tables, turned by relations and added to: in one pass each where the kernel runs.
+
+As plain torch calls the query vectors of a batch take a dozen operations and their gradients two
+dozen, each through memory: at 4096 positives and d = 32 they cost a step as much as its optimiser.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from hale import geometry, kernel
+
+
+def turn(
+    vectors: Tensor,
+    relation: Tensor,
+    turns: Tensor,
+    shifts: Tensor | None = None,
+    alphas: Tensor | None = None,
+) -> Tensor:
+    """Rotate vectors by their relations; shift them, or add by RotL's flexible addition.
+
+        x = Rot(r) v,   x + s_r,   or   alpha_r (x + s_r) / max(1 + <x, s_r>, 0.1)
+
+    ``vectors`` (B, d), ``relation`` (B,) rows of the tables, ``turns`` (2R, d) unit pairs,
+    ``shifts`` (2R, d), ``alphas`` (2R, 1), which go with shifts -> (B, d); differentiable in all
+    but the relations.
+    """
+    tables = [table for table in (turns, shifts, alphas) if table is not None]
+    if kernel.takes(vectors, *tables) and vectors.stride(-1) == 1:
+        turned: Tensor = _Turn.apply(vectors, relation, turns, shifts, alphas)  # type: ignore[no-untyped-call]
+        return turned
+    return plain_turn(vectors, relation, turns, shifts, alphas)
+
+
+def plain_turn(
+    vectors: Tensor,
+    relation: Tensor,
+    turns: Tensor,
+    shifts: Tensor | None = None,
+    alphas: Tensor | None = None,
+) -> Tensor:
+    """The same by torch calls: any device, any type, the reference."""
+    turned = geometry.rotate(turns.index_select(0, relation), vectors)
+    if shifts is None:
+        return turned
+    shift = shifts.index_select(0, relation)
+    if alphas is None:
+        return turned + shift
+    return geometry.flexible_add(turned, shift, alphas.index_select(0, relation))
+
+
+def add_rows(table: Tensor, ids: Tensor, rows: Tensor) -> Tensor:
+    """Add rows (B, d) to those of a table (N, d) at ``ids`` (B,), in place; ids may repeat."""
+    if not kernel.takes(table, rows) or not table.is_contiguous():
+        return table.index_add_(0, ids, rows)
+    ids, rows = _within(ids, len(table)), rows.contiguous()
+    problem = kernel.Rows(
+        b=len(ids),
+        d=table.shape[1],
+        table=table.data_ptr(),
+        ids=ids.data_ptr(),
+        rows=rows.data_ptr(),
+        threads=torch.get_num_threads(),
+    )
+    kernel.call("hale_add_rows", problem)
+    return table
+
+
+class _Turn(torch.autograd.Function):
+    @staticmethod
+    def forward(
+        ctx: Any,
+        vectors: Tensor,
+        relation: Tensor,
+        turns: Tensor,
+        shifts: Tensor | None,
+        alphas: Tensor | None,
+    ) -> Tensor:
+        relation = _within(relation, len(turns))
+        tables = [
+            None if table is None else table.contiguous() for table in (turns, shifts, alphas)
+        ]
+        ctx.save_for_backward(vectors, relation, *tables)
+        queries = vectors.new_empty(vectors.shape)
+        problem = _problem(vectors, relation, *tables)
+        problem.queries = queries.data_ptr()
+        kernel.call("hale_turn", problem)
+        return queries
+
+    @staticmethod
+    def backward(ctx: Any, by_queries: Tensor) -> tuple[Tensor | None, ...]:
+        vectors, relation, *tables = ctx.saved_tensors
+        by_queries = by_queries.contiguous()
+        by_vectors = torch.empty_like(by_queries)
+        by_tables = [None if table is None else torch.empty_like(table) for table in tables]
+        problem = _problem(vectors, relation, *tables)
+        problem.by_queries = by_queries.data_ptr()
+        problem.by_vectors = by_vectors.data_ptr()
+        problem.by_turns, problem.by_shifts, problem.by_alphas = map(_address, by_tables)
+        kernel.call("hale_turn_back", problem)
+        return by_vectors, None, *by_tables
+
+
+def _problem(
+    vectors: Tensor,
+    relation: Tensor,
+    turns: Tensor | None,
+    shifts: Tensor | None,
+    alphas: Tensor | None,
+) -> kernel.Turn:
+    assert turns is not None
+    return kernel.Turn(
+        b=len(vectors),
+        d=vectors.shape[1],
+        stride=vectors.stride(0),
+        relations=len(turns),
+        vectors=vectors.data_ptr(),
+        which=relation.data_ptr(),
+        turns=turns.data_ptr(),
+        shifts=_address(shifts),
+        alphas=_address(alphas),
+        threads=torch.get_num_threads(),
+    )
+
+
+def _address(tensor: Tensor | None) -> int | None:
+    return None if tensor is None else tensor.data_ptr()
+
+
+def _within(ids: Tensor, count: int) -> Tensor:
+    """Ids as the kernel reads them, none outside 0..count - 1: it would not notice."""
+    ids = ids.long().contiguous()
+    if len(ids):
+        least, most = torch.aminmax(ids)
+        if int(least) < 0 or int(most) >= count:
+            raise IndexError(f"rows {int(least)} to {int(most)} of a table of {count}")
+    return ids
