@@ -93,7 +93,9 @@ void row_back(const Turn& ask, int64_t i, Sums& sums, float* x, float* by_x) {
         rotate(turn, v, d, x);
         const float over = 1 + inner(x, s, d), below = std::max(over, kLeast);
         const float alpha = ask.alphas[r], by = alpha / below;
-        const float along = inner(by_q, x, d) + inner(by_q, s, d);
+        float along = 0;  // <by_q, x + s>
+#pragma omp simd reduction(+ : along)
+        for (int64_t k = 0; k < d; ++k) along += by_q[k] * (x[k] + s[k]);
         sums.alpha(r) += along / below;
         const float by_inner = over >= kLeast ? -along * by / below : 0.0f;
 #pragma omp simd

@@ -22,6 +22,7 @@ def build(request: pytest.FixtureRequest) -> Iterator[str]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("HALE_ENGINE", "native")
         patch.setenv("HALE_BUILD", request.param)
+        assert kernel.takes(torch.zeros(1)), "or all would be tested against itself"
         yield request.param
 
 
@@ -99,9 +100,15 @@ def test_vectors_that_lie_apart() -> None:
     wide = torch.randn(5, 7, generator=torch.Generator().manual_seed(0))
     inputs = draw("flexible", 5, 2, 6, 0.3, seed=1)
     relation = torch.tensor([0, 1, 1, 0, 1])
-    torch.testing.assert_close(
-        turn(wide[:, :6], relation, *inputs[1:]), plain_turn(wide[:, :6], relation, *inputs[1:])
-    )
+    found = []
+    for vectors in (wide, wide[:, :6].clone()):
+        leaves = [x.clone().requires_grad_() for x in (vectors, *inputs[1:])]
+        turned = turn(leaves[0][:, :6], relation, *leaves[1:])
+        found.append([turned, *torch.autograd.grad(turned.square().sum(), leaves)])
+    apart, together = found
+    apart[1] = apart[1][:, :6]
+    for one, other in zip(apart, together, strict=True):
+        assert torch.equal(one, other)
 
 
 def test_the_same_bits_at_every_run() -> None:
@@ -133,6 +140,45 @@ def test_ids_outside_the_table_are_refused() -> None:
             turn(inputs[0], torch.tensor(bad), *inputs[1:])
         with pytest.raises(IndexError, match="of a table of 3"):
             add_rows(torch.zeros(3, 4), torch.tensor(bad), torch.zeros(2, 4))
+
+
+def test_what_does_not_fit_is_left_to_torch() -> None:
+    vectors, turns, shifts = torch.zeros(2, 4), torch.ones(3, 4), torch.zeros(3, 4)
+    which = torch.tensor([0, 1])
+    with pytest.raises(RuntimeError):
+        turn(vectors, which, torch.ones(3, 6), shifts)
+    with pytest.raises(RuntimeError):
+        turn(torch.zeros(2, 3), which, torch.ones(3, 3))
+    with pytest.raises(RuntimeError):
+        turn(vectors, torch.tensor([0, 1, 2]), turns, shifts)
+    with pytest.raises((RuntimeError, IndexError)):
+        add_rows(torch.zeros(3, 4), which, torch.zeros(2, 3))
+
+
+def test_an_empty_batch_moves_nothing() -> None:
+    inputs = [x.requires_grad_() for x in draw("flexible", 0, 3, 4, 0.1, seed=0)]
+    turned = turn(inputs[0], torch.empty(0, dtype=torch.long), *inputs[1:])
+    assert turned.shape == (0, 4)
+    for gradient in torch.autograd.grad(turned.sum(), inputs):
+        assert not gradient.any()
+
+
+def test_many_rows_on_one_thread_and_on_two() -> None:
+    """A relation that no row has gets no gradient, however many threads summed up."""
+    inputs = draw("flexible", 2000, 6, 32, 0.2, seed=3)
+    relation = torch.randint(5, (2000,), generator=torch.Generator().manual_seed(0))
+    before = torch.get_num_threads()
+    try:
+        for threads in (1, 2):
+            torch.set_num_threads(threads)
+            assert_agreement(inputs, relation)
+            leaves = [x.clone().requires_grad_() for x in inputs]
+            total = turn(leaves[0], relation, *leaves[1:]).square().sum()
+            for gradient in torch.autograd.grad(total, leaves)[1:]:
+                assert not gradient[5].any()
+                assert gradient[:5].any(dim=1).all()
+    finally:
+        torch.set_num_threads(before)
 
 
 def test_other_types_go_by_torch_calls() -> None:

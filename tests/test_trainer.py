@@ -463,5 +463,5 @@ def test_a_run_without_loops_knows_which_relations_have_some(tmp_path: Path) -> 
     for one in (run, again):
         assert one.model.may_loop is not None
         assert one.model.may_loop[:, 0].tolist() == [False, True, False, True]
-    assert evaluate(again, "test").overall.mrr == pytest.approx(1 / 11), "last but one"
+    assert evaluate(again, "test").overall.mrr == pytest.approx(1 / 11), "last of all"
     assert again.model.score(*torch.tensor([[3], [1], [3]])).item() > -1e6

@@ -136,6 +136,11 @@ class Engine(NamedTuple):
 def current() -> Engine:
     """What runs for float32 tensors on the CPU, under ``HALE_ENGINE`` (auto, native or tiles)."""
     asked = os.environ.get("HALE_ENGINE", "auto")
+    return _found(asked, os.environ.get("HALE_NATIVE"), os.environ.get("HALE_BUILD"))
+
+
+@cache  # also of what is not found: it is asked for several times a step
+def _found(asked: str, _folder: str | None, _build: str | None) -> Engine:
     if asked not in NAMES:
         raise InputError(f"HALE_ENGINE is one of {', '.join(NAMES)}, got {asked!r}.")
     if asked == "tiles":

@@ -10,8 +10,12 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch.autograd.function import once_differentiable
 
 from hale import geometry, kernel
+
+ROWS_OF_THREAD = 256  # fewer are not worth another thread
+MOST_OF_TABLES = 1 << 22  # numbers of a relation table, of which each thread sums up two
 
 
 def turn(
@@ -29,8 +33,7 @@ def turn(
     ``shifts`` (2R, d), ``alphas`` (2R, 1), which go with shifts -> (B, d); differentiable in all
     but the relations.
     """
-    tables = [table for table in (turns, shifts, alphas) if table is not None]
-    if kernel.takes(vectors, *tables) and vectors.stride(-1) == 1:
+    if _fits(vectors, relation, turns, shifts, alphas):
         turned: Tensor = _Turn.apply(vectors, relation, turns, shifts, alphas)  # type: ignore[no-untyped-call]
         return turned
     return plain_turn(vectors, relation, turns, shifts, alphas)
@@ -55,7 +58,8 @@ def plain_turn(
 
 def add_rows(table: Tensor, ids: Tensor, rows: Tensor) -> Tensor:
     """Add rows (B, d) to those of a table (N, d) at ``ids`` (B,), in place; ids may repeat."""
-    if not kernel.takes(table, rows) or not table.is_contiguous():
+    fits = table.dim() == 2 and ids.is_cpu and rows.shape == (len(ids), table.shape[1])
+    if not (fits and table.is_contiguous() and kernel.takes(table, rows)):
         return table.index_add_(0, ids, rows)
     ids, rows = _within(ids, len(table)), rows.contiguous()
     problem = kernel.Rows(
@@ -70,6 +74,29 @@ def add_rows(table: Tensor, ids: Tensor, rows: Tensor) -> Tensor:
     return table
 
 
+def _fits(
+    vectors: Tensor,
+    relation: Tensor,
+    turns: Tensor,
+    shifts: Tensor | None,
+    alphas: Tensor | None,
+) -> bool:
+    """Whether the kernel takes it; what it does not is left to torch, which says what is wrong."""
+    if vectors.dim() != 2 or relation.shape != vectors.shape[:1] or not relation.is_cpu:
+        return False
+    count, dim = len(turns), vectors.shape[1]
+    wanted = ((turns, (count, dim)), (shifts, (count, dim)), (alphas, (count, 1)))
+    tables = [(table, shape) for table, shape in wanted if table is not None]
+    return (
+        dim % 2 == 0
+        and vectors.stride(1) == 1
+        and (alphas is None or shifts is not None)
+        and all(table.shape == shape for table, shape in tables)
+        and count * dim <= MOST_OF_TABLES
+        and kernel.takes(vectors, *(table for table, _ in tables))
+    )
+
+
 class _Turn(torch.autograd.Function):
     @staticmethod
     def forward(
@@ -81,17 +108,17 @@ class _Turn(torch.autograd.Function):
         alphas: Tensor | None,
     ) -> Tensor:
         relation = _within(relation, len(turns))
-        tables = [
-            None if table is None else table.contiguous() for table in (turns, shifts, alphas)
-        ]
-        ctx.save_for_backward(vectors, relation, *tables)
+        turns = turns.contiguous()
+        shifts, alphas = (x if x is None else x.contiguous() for x in (shifts, alphas))
+        ctx.save_for_backward(vectors, relation, turns, shifts, alphas)
         queries = vectors.new_empty(vectors.shape)
-        problem = _problem(vectors, relation, *tables)
+        problem = _problem(vectors, relation, turns, shifts, alphas)
         problem.queries = queries.data_ptr()
         kernel.call("hale_turn", problem)
         return queries
 
     @staticmethod
+    @once_differentiable
     def backward(ctx: Any, by_queries: Tensor) -> tuple[Tensor | None, ...]:
         vectors, relation, *tables = ctx.saved_tensors
         by_queries = by_queries.contiguous()
@@ -108,11 +135,10 @@ class _Turn(torch.autograd.Function):
 def _problem(
     vectors: Tensor,
     relation: Tensor,
-    turns: Tensor | None,
+    turns: Tensor,
     shifts: Tensor | None,
     alphas: Tensor | None,
 ) -> kernel.Turn:
-    assert turns is not None
     return kernel.Turn(
         b=len(vectors),
         d=vectors.shape[1],
@@ -123,7 +149,7 @@ def _problem(
         turns=turns.data_ptr(),
         shifts=_address(shifts),
         alphas=_address(alphas),
-        threads=torch.get_num_threads(),
+        threads=min(torch.get_num_threads(), max(1, len(vectors) // ROWS_OF_THREAD)),
     )
 
 

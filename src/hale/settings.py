@@ -101,8 +101,7 @@ class Settings(BaseModel):
     )
     leave_out_known: bool = Field(
         True,
-        description="Leave a query's known answers, and its head without loops, out of its "
-        "uniformity sum.",
+        description="Leave a query's known answers out of its uniformity sum.",
     )
 
     gamma_start: float | None = Field(

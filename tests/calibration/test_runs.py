@@ -17,6 +17,7 @@ from hale.calibration import (
 )
 from hale.calibration.platt import Platt
 from hale.errors import EvaluationError, InputError, RunError, UnknownNameError
+from hale.models import make_model
 from hale.run import Run, load_run
 from hale.store import RunFolder
 from tests.runs import line_run
@@ -128,3 +129,21 @@ def line_run_without_valid() -> Run:
     graph = run.graph
     object.__setattr__(graph, "valid", np.empty((0, 3), dtype=np.int64))
     return run
+
+
+def test_what_is_ruled_out_bends_no_curve() -> None:
+    """A loop among thirty negatives: the same fit as without it, and the lowest probability."""
+    run = line_run()
+    torch.manual_seed(0)
+    run.model = make_model("transe", run.graph.size, 4, loops=False).eval()
+    assert run.model.may_loop is not None
+    run.model.may_loop[:] = False
+    n = len(run.graph.entities)
+    others = np.array([[i, 0, (i + 3) % n] for i in range(n)])
+    loop = np.array([[1, 0, 1]])
+    plain = calibrate(run, method="platt", negatives=others, save=False)
+    with_loop = calibrate(run, method="platt", negatives=np.concatenate([others, loop]), save=False)
+    assert with_loop.fits == plain.fits
+    assert with_loop.probability_of(run, loop)[0] <= plain.probability_of(run, others).min()
+    with pytest.raises(InputError, match="all are ruled out"):
+        calibrate(run, negatives=loop, save=False)

@@ -18,7 +18,7 @@ def nowhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setenv("HALE_NATIVE", str(tmp_path))
     monkeypatch.delenv("HALE_BUILD", raising=False)
     monkeypatch.delenv("HALE_ENGINE", raising=False)
-    caches = (kernel.builds, kernel.library, choice._explain)
+    caches = (kernel.builds, kernel.library, kernel._found, choice._explain)
     for cached in caches:
         cached.cache_clear()
     yield

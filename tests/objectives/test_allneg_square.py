@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 import torch
 
-from hale.graph import Graph
+from hale.graph import Graph, GraphSize
+from hale.models import make_model
 from hale.objectives import AllNegSquare
 from hale.objectives.allneg_square import sum_of_squares
 from tests.conftest import ring
@@ -89,3 +90,20 @@ def test_closed_form_at_zero(graph: Graph) -> None:
         model.entity.weight.zero_()
     loss = AllNegSquare()(model, torch.tensor(graph.train), torch.Generator(), graph.known("train"))
     assert loss.total.item() == pytest.approx(1.0)
+
+
+def test_a_loop_that_is_ruled_out_is_learnt_like_any_other() -> None:
+    """Its score for ranking is beyond all bounds; that of its vectors is not."""
+    torch.manual_seed(0)
+    free = make_model("transe", GraphSize(4, 1), 4)
+    bound = make_model("transe", GraphSize(4, 1), 4, loops=False)
+    bound.load_state_dict(free.state_dict(), strict=False)
+    assert bound.may_loop is not None
+    bound.may_loop[:] = False
+    batch = torch.tensor([[0, 0, 0], [0, 0, 1]])
+    losses = [
+        AllNegSquare(negative_weight=0.01)(model, batch, torch.Generator()).total.item()
+        for model in (free, bound)
+    ]
+    assert losses[0] == losses[1]
+    assert abs(losses[0]) < 1e3

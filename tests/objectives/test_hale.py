@@ -156,8 +156,11 @@ def test_a_query_that_everything_answers_keeps_its_sum() -> None:
     assert torch.isfinite(loss.total)
 
 
-def test_an_entity_that_is_no_answer_is_no_part_of_its_own_sum(graph: Graph) -> None:
-    """Where a relation may not loop: the sum without known answers and without the head."""
+@pytest.mark.parametrize("leave_out_known", [True, False])
+def test_an_entity_that_is_no_answer_is_no_part_of_its_own_sum(
+    graph: Graph, leave_out_known: bool
+) -> None:
+    """Where a relation may not loop: the sum without the head, and without known answers or not."""
     model = build(graph)
     bound = make_model("transe", graph.size, 3, loops=False)
     bound.load_state_dict(model.state_dict(), strict=False)
@@ -165,11 +168,12 @@ def test_an_entity_that_is_no_answer_is_no_part_of_its_own_sum(graph: Graph) -> 
     bound.may_loop[:] = False
     bound.may_loop[0] = True
     batch = torch.tensor(graph.both_directions(graph.train))
-    objective = HaLE(Hanon(), num_queries=len(batch))
+    objective = HaLE(Hanon(), num_queries=len(batch), leave_out_known=leave_out_known)
     found = loss_of(objective, bound, graph, batch).parts["uniformity"].item()
     known, sums = graph.known("train"), []
     for head, relation, _ in batch.tolist():
         answers = set(known.of(np.array([head]), np.array([relation]))[1].tolist())
+        answers = answers if leave_out_known else set()
         if relation:
             answers.add(head)
         scores = model.score_all(torch.tensor([head]), torch.tensor([relation]))[0]

@@ -15,6 +15,7 @@ from hale.calibration.scores import triple_scores
 from hale.errors import InputError, RunError, UnknownNameError
 from hale.graph import Graph, Ids
 from hale.models import Model
+from hale.models.base import LAST
 from hale.run import Run
 from hale.store import RunFolder
 
@@ -125,9 +126,13 @@ def calibrate(
         )
     triples = np.concatenate([graph.valid, false])
     labels = np.arange(len(triples)) < len(graph.valid)
+    scores = triple_scores(run.model, triples)
+    told = scores > LAST / 2  # what is ruled out has no score that a curve could be fitted to
+    if labels[told].all():
+        raise InputError("There are no negatives to calibrate against: all are ruled out.")
     found = Calibration(
         method=method,
-        fits=Fits.of(method, triple_scores(run.model, triples), triples[:, 1], labels),
+        fits=Fits.of(method, scores[told], triples[told, 1], labels[told]),
         negatives=SAMPLED if negatives is None else GIVEN,
         seed=seed if negatives is None else None,
         step=run.summary.kept_step,

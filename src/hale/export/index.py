@@ -125,6 +125,7 @@ class EntityIndex:
     index: Any
     names: tuple[str, ...]
     about: Mapping[str, Any]
+    without_loops: tuple[str, ...] = ()  # relations of which no entity answers its own query
 
     def search(
         self, queries: NDArray[np.float32], k: int = 10
@@ -132,7 +133,8 @@ class EntityIndex:
         """The k nearest entities and their scores, about: (m, d) -> (m, k), (m, k).
 
         Most of the exact answers, in order; all of them if k or the expansion reaches N. A
-        larger k gives N.
+        larger k gives N. The index does not know whom a query is about: for a relation in
+        ``without_loops`` ask for one more, and leave that entity out.
         """
         vectors = np.atleast_2d(np.asarray(queries, dtype=np.float32))
         dim = self.index.ndim - (self.about["extra"] is not None)
@@ -176,7 +178,8 @@ def open_index(path: str | Path, *, expansion: int | None = None) -> EntityIndex
     if index is None or len(index) != len(names):
         raise InputError(f"The index {path} is damaged: export it again.")
     index.expansion_search = expansion or about["index"]["expansion_search"]
-    return EntityIndex(index, tuple(names), about["index"])
+    without_loops = tuple(about.get("without_loops", ()))
+    return EntityIndex(index, tuple(names), about["index"], without_loops)
 
 
 def _usearch() -> Any:

@@ -228,14 +228,16 @@ class Model(nn.Module, ABC):
 
     def score(self, head: Tensor, relation: Tensor, tail: Tensor) -> Tensor:
         """Scores of triples, higher is better: (B,), (B,), (B,) -> (B,)."""
+        scores, out = self.score_by_vectors(head, relation, tail), self.ruled_out(relation)
+        return scores if out is None else scores.masked_fill(out & (head == tail), LAST)
+
+    def score_by_vectors(self, head: Tensor, relation: Tensor, tail: Tensor) -> Tensor:
+        """The same, whatever is ruled out: for training."""
         queries, tails = self.query(head, relation), self.entity(tail)
         if self.similarity == "l2":  # the difference itself keeps more digits
-            scores = self.bias(head, tail) - geometry.squared_distance(queries, tails)
-        else:
-            compared = self.compare(queries, tails.unsqueeze(1), self.curvature(relation))
-            scores = compared.squeeze(1) + self.bias(head, tail)
-        out = self.ruled_out(relation)
-        return scores if out is None else scores.masked_fill(out & (head == tail), LAST)
+            return self.bias(head, tail) - geometry.squared_distance(queries, tails)
+        compared = self.compare(queries, tails.unsqueeze(1), self.curvature(relation))
+        return compared.squeeze(1) + self.bias(head, tail)
 
     def score_all(self, head: Tensor, relation: Tensor) -> Tensor:
         """Scores of all entities as answers: (B,), (B,) -> (B, N)."""

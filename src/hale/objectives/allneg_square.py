@@ -73,7 +73,9 @@ class AllNegSquare(Objective):
     ) -> Loss:
         """The loss of positive triples (B, 3); ``known`` counts all positives."""
         weight = self.negative_weight
-        scores = model.score(*triples.unbind(dim=1)) + (1 if isinstance(model, TransE) else 0)
+        scores = model.score_by_vectors(*triples.unbind(dim=1))
+        if isinstance(model, TransE):
+            scores = scores + 1
         positives = ((scores - 1).square() - weight * scores.square()).mean()
         count = len(triples) if known is None else len(known)
         everything = (sum_of_squares(model) / count).to(scores.dtype)

@@ -166,7 +166,10 @@ class HaLE(Objective):
         self, model: Model, sampled: Tensor, known: KnownAnswers | None
     ) -> tuple[Tensor, Tensor] | None:
         """(query, entity) pairs to leave out of the sums of the sampled triples (m, 3)."""
-        if not self.leave_out_known:
-            return None
         out = model.ruled_out(sampled[:, 1])
-        return known_pairs(known, sampled, model.size.num_entities, ruled_out=out)
+        if self.leave_out_known:
+            return known_pairs(known, sampled, model.size.num_entities, ruled_out=out)
+        if out is None or model.size.num_entities == 1:  # a sum needs at least one term
+            return None
+        rows = out.nonzero().squeeze(1)
+        return rows, sampled[rows, 0]
