@@ -40,6 +40,15 @@ def rows_of(name: str) -> list[dict[str, Any]]:
     return found
 
 
+def machine_of(name: str) -> str:
+    """Where a benchmark was run: not all need be of one machine."""
+    path = RESULTS / f"{name}.json"
+    if not path.exists():
+        return "Not run yet."
+    found = json.loads(path.read_text())["machine"]
+    return f"Machine: {found['cpu']}, {found['threads']} threads, torch {found['torch']}."
+
+
 def table(rows: list[dict[str, Any]], columns: dict[str, str]) -> str:
     """Rows as Markdown; ``columns`` maps keys to formats."""
     lines = ["| " + " | ".join(columns) + " |", "|" + "---|" * len(columns)]
@@ -69,18 +78,16 @@ def ratios(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def render() -> str:
     """The page, from the files that are there."""
-    machine = json.loads((RESULTS / "kernel.json").read_text())["machine"]
     parts = [
         "# The engine, measured",
         "",
-        "Written by `python benchmarks/engine.py` from the JSON files beside it. Machine: "
-        f"{machine['cpu']}, {machine['threads']} threads, torch {machine['torch']}.",
+        "Written by `python benchmarks/engine.py` from the JSON files beside it.",
         "",
         "## The kernel",
         "",
         "`hale bench kernel`, m = 100, forward and backward, rivals in turns. How many times "
         "faster the native kernel is (medians), and its share of the machine's matrix-product "
-        "peak, measured between the turns (best against best).",
+        f"peak, measured between the turns (best against best). {machine_of('kernel')}",
         "",
         table(
             ratios(rows_of("kernel")),
@@ -102,7 +109,7 @@ def render() -> str:
         "",
         "## A step",
         "",
-        "`hale bench step wn18rr`: RotL, d = 32, batch 4096, m = 100.",
+        f"`hale bench step wn18rr`: RotL, d = 32, batch 4096, m = 100. {machine_of('step')}",
         "",
         table(rows_of("step"), {"part": "", "median_ms": ".2f"}),
         "",
@@ -113,7 +120,8 @@ def render() -> str:
         "",
         "## Ranking",
         "",
-        "`hale bench evaluate wn18rr`: the test split, both directions, filtered.",
+        "`hale bench evaluate wn18rr`: the test split, both directions, filtered. "
+        f"{machine_of('evaluate')}",
         "",
         table(
             rows_of("evaluate"),
@@ -122,7 +130,8 @@ def render() -> str:
         "",
         "## Growth",
         "",
-        "`hale bench growth`: a step of RotL, d = 32, m = 100, batch 4096, on synthetic graphs.",
+        "`hale bench growth`: a step of RotL, d = 32, m = 100, batch 4096, on synthetic graphs. "
+        f"{machine_of('growth')}",
         "",
         table(
             rows_of("growth"),
@@ -141,7 +150,7 @@ def render() -> str:
             "training time, d = 32, the same cores and clock for all; seconds to "
             f"{race[0]['target']}, by a straight line between two validations. hale has the "
             "settings that `hale train` takes, found on WN18RR's validation triples; PyKEEN the "
-            "best of a few that were tried by hand.",
+            f"best of a few that were tried by hand. {machine_of('race')}",
             "",
             table(race, {"rival": "", "seconds_to_target": ".1f", **dict.fromkeys(marks, ".3f")}),
             "",
