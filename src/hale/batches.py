@@ -31,18 +31,19 @@ class Shuffled:
         self.seed = seed
         self.stream = stream
         self.steps_per_epoch = math.ceil(len(triples) / batch_size)
-        self._order: tuple[int, Tensor] | None = None  # epoch, and its order of triples
+        self._shuffled: tuple[int, Tensor] | None = None  # epoch, and its triples in their order
 
     def at(self, step: int) -> Tensor:
         """The triples (B, 3) of a step; the last of an epoch are what is left."""
         epoch, place = divmod(step, self.steps_per_epoch)
-        if self._order is None or self._order[0] != epoch:
+        if self._shuffled is None or self._shuffled[0] != epoch:
             draws = generator(self.seed, self.stream, epoch)
             order = torch.randperm(len(self.triples), generator=draws)
-            self._order = (epoch, order.to(self.triples.device))
+            # Once an epoch: rows fetched from all over the table cost a step 0.3 ms.
+            shuffled = self.triples.index_select(0, order.to(self.triples.device))
+            self._shuffled = (epoch, shuffled)
         start = place * self.batch_size
-        chosen = self._order[1][start : start + self.batch_size]
-        return self.triples.index_select(0, chosen)
+        return self._shuffled[1][start : start + self.batch_size]
 
 
 class Mixed:
