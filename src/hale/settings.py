@@ -52,6 +52,13 @@ class Settings(BaseModel):
     init_scale: float = Field(
         0.1, gt=0, description="Standard deviation of the entity vectors at the start."
     )
+    near: float = Field(
+        0.0,
+        ge=0,
+        le=1,
+        description="How near to changing nothing relations start: the share taken away of their "
+        "turns beyond a quarter, or of their negative factors.",
+    )
     similarity: Literal["l2", "dot", "hyperbolic"] | None = Field(
         None, description="How a query meets an entity: l2, dot or hyperbolic."
     )

@@ -107,6 +107,7 @@ def build_model(settings: Settings, size: GraphSize) -> Model:
     model, strategy = model_class(settings.model), objective_class(settings.strategy)
     options: Options = {
         "init_scale": settings.init_scale,
+        "near": settings.near,
         "similarity": similarity_of(settings),
         "biases": strategy.takes_biases and model.own_biases
         if settings.biases is None
@@ -167,6 +168,11 @@ def _combine(settings: Settings) -> str | None:
         return (
             f"heights: they are part of a squared L2 distance, and {strategy.name} with "
             f"{model.name} does not look at it; leave them out"
+        )
+    if settings.near and not model.turns:
+        return (
+            f"near: {model.name} neither turns nor stretches a head by angles or signs; leave it "
+            f"at 0, or take {', '.join(name for name, kind in MODELS.items() if kind.turns)}"
         )
     if settings.biases and not strategy.takes_biases:
         return (

@@ -70,16 +70,34 @@ def test_every_improvement_differs_from_what_is_tuned() -> None:
 
 
 def test_cells_of_one_system_are_shared() -> None:
-    """Table 5's first row is Table 3's last, so it is trained once; ablations are their own."""
+    """Table 3's RotL is a row of Table 5 too, so it is trained once; the others are their own."""
     keys: dict[str, dict[str, object]] = {}
     for experiment in EXPERIMENTS.values():
         for entry in experiment.entries:
             settings = entry.cell.settings(0, 1.0)
             assert keys.setdefault(entry.cell.key(0, 1.0), settings) == settings
-    rows = {e.row: e.cell for e in EXPERIMENTS["table5"].entries if e.cell.dataset == "wn18rr"}
-    assert len({cell.key(0, 1.0) for cell in rows.values()}) == len(rows) == 6
-    table3 = [e.cell for e in EXPERIMENTS["table3"].select(("wn18rr",), ("rotl",), ("hale",))]
-    assert [rows["HaLE-RotL"]] == table3
+    for dataset, row in (("fb15k-237", "HaLE-RotL"), ("wn18rr", "w/o PosSquare")):
+        rows = {e.row: e.cell for e in EXPERIMENTS["table5"].select((dataset,))}
+        assert len({cell.key(0, 1.0) for cell in rows.values()}) == len(rows) == 6
+        table3 = [e.cell for e in EXPERIMENTS["table3"].select((dataset,), ("rotl",), ("hale",))]
+        assert [rows[row]] == table3
+
+
+def test_the_ablation_takes_one_part_away_at_a_time() -> None:
+    parts = ("activation", "square", "relation_scale")
+    missing = {"w/o Activation": "activation", "w/o PosSquare": "square"}
+    missing |= {"w/o RelRatio": "relation_scale"}
+    for dataset in ("wn18rr", "fb15k-237", "codex-m"):
+        content = read_recipe(recipe_files()[dataset])["hale"]
+        tuned = {**content.get("any", {}), **content.get("rotl", {})}
+        tuned |= tuned.get("long", {})
+        tuned = {key: value for key, value in tuned.items() if key not in NO_SETTINGS}
+        full = complete(None, recipe="none", strategy="hale").model_dump()
+        for entry in EXPERIMENTS["table5"].select((dataset,), strategies=("hale",)):
+            values = {**tuned, **dict(entry.cell.values)}
+            made = complete(None, recipe="none", **values).model_dump()
+            taken = [part for part in parts if made[part] != full[part]]
+            assert taken == [missing[entry.row]] if entry.row in missing else not taken, entry.row
 
 
 def test_selection() -> None:
@@ -90,8 +108,8 @@ def test_selection() -> None:
         for model in ("rotl", "rote")
     }
     assert len(EXPERIMENTS["table3"].select(strategies=("hale",))) == 2 * len(FIVE)
-    ablated = EXPERIMENTS["table5"].select(("wn18rr",), systems=("hale-rotl-no-square",))
-    assert [e.cell.key(0, 1) for e in ablated] == ["wn18rr-hale-rotl-no-square-32-s0-x1"]
+    ablated = EXPERIMENTS["table5"].select(("wn18rr",), systems=("hale-rotl-no-scale",))
+    assert [e.cell.key(0, 1) for e in ablated] == ["wn18rr-hale-rotl-no-scale-32-s0-x1"]
 
 
 def test_a_cell_is_filled_once(loaded: Graph, tmp_path: Path) -> None:
@@ -177,6 +195,9 @@ def test_tables_show_ours_beside_the_papers(loaded: Graph, tmp_path: Path) -> No
     high["settings"]["loops"] = False
     page_of_one = render_table(EXPERIMENTS["table3"], {"b": replace(shown["b"], **high)})
     assert "| HaLE | RotL †‡ | **0.471**" in page_of_one
+    high["settings"]["square"] = False
+    page_of_one = render_table(EXPERIMENTS["table3"], {"b": replace(shown["b"], **high)})
+    assert "| HaLE | RotL †‡§ | **0.471**" in page_of_one
     training = {**filled.training, "seconds": 60.2, "threads": 1}
     reduced = render_table(EXPERIMENTS["table3"], {"a": replace(shown["a"], training=training)})
     assert "| 60 s (x 0.1), 1 thread | 1 |" in reduced

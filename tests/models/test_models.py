@@ -396,6 +396,42 @@ def test_stretches_start_with_both_signs(name: str) -> None:
     assert (stretch > 0).float().mean().item() == pytest.approx(0.5, abs=0.15)
 
 
+WIDE = GraphSize(3, 400)
+
+
+@pytest.mark.parametrize("name", ["distmult", "mure"])
+def test_near_stretches_have_fewer_negative_factors(name: str) -> None:
+    torch.manual_seed(0)
+    stretch = make_model(name, WIDE, 16, near=0.6).stretch.weight
+    assert (stretch < 0).double().mean().item() == pytest.approx(0.5 * 0.4, abs=0.02)
+    assert torch.equal(stretch[:400] < 0, stretch[400:] < 0)
+    assert (make_model(name, WIDE, 16, near=1.0).stretch.weight > 0).all()
+
+
+@pytest.mark.parametrize("name", ["rotate", "rote", "rotl", "atte"])
+def test_near_turns_go_beyond_a_quarter_less_often(name: str) -> None:
+    torch.manual_seed(0)
+    free = make_model(name, WIDE, 16).turn.weight
+    torch.manual_seed(0)
+    near = make_model(name, WIDE, 16, near=0.6).turn.weight
+    torch.testing.assert_close(near.abs(), free.abs())
+    assert torch.equal(near[:, 1::2], free[:, 1::2]), "to the same side as before"
+    cosines = near[:, 0::2]
+    assert (cosines[free[:, 0::2] > 0] > 0).all(), "what was near stays there"
+    assert (cosines < 0).double().mean().item() == pytest.approx(0.5 * 0.4, abs=0.02)
+    assert (make_model(name, WIDE, 16, near=1.0).turn.weight[:, 0::2] > 0).all()
+
+
+@pytest.mark.parametrize("kind", MODELS.values(), ids=MODELS)
+def test_models_say_whether_near_makes_a_difference(kind: type[Model]) -> None:
+    made = []
+    for near in (0.0, 0.5):
+        torch.manual_seed(0)
+        made.append(kind(WIDE, 16, near=near).state_dict())
+    same = all(torch.equal(one, made[1][name]) for name, one in made[0].items())
+    assert same != kind.turns
+
+
 def test_unknown_model() -> None:
     with pytest.raises(UnknownNameError, match="Did you mean 'rote'"):
         make_model("Rote", SIZE, 4)

@@ -75,6 +75,7 @@ def train(
     decay: Annotated[float | None, setting("decay", "--decay")] = None,
     batch_size: Annotated[int | None, setting("batch_size", "--batch-size")] = None,
     init_scale: Annotated[float | None, setting("init_scale", "--init-scale")] = None,
+    near: Annotated[float | None, setting("near", "--near")] = None,
     similarity: Annotated[str | None, setting("similarity", "--similarity")] = None,
     biases: Annotated[bool | None, setting("biases", "--biases/--no-biases")] = None,
     heights: Annotated[bool | None, setting("heights", "--heights/--no-heights")] = None,

@@ -86,7 +86,9 @@ def _marks(found: Sequence[Filled]) -> str:
     if not found:
         return ""
     settings = found[0].settings
-    marks = ("†" if settings.get("heights") else "") + ("" if settings.get("loops", True) else "‡")
+    marks = "†" if settings.get("heights") else ""
+    marks += "" if settings.get("loops", True) else "‡"
+    marks += "§" if settings.get("strategy") == "hale" and not settings.get("square", True) else ""
     return f" {marks}" if marks else ""
 
 
@@ -122,7 +124,8 @@ def render_page(
         "Bold figures reach the paper's. Where a system has a dagger (†), its entities have a "
         "height beside their d numbers; where it has a double one (‡), an entity comes last among "
         "the answers to a query about itself, for relations of which (almost) no training fact "
-        "joins an entity to itself (see docs/models.md).",
+        "joins an entity to itself (see docs/models.md); where it has a paragraph sign (§), "
+        "alignment is not squared.",
         "",
     ]
     machines = {

@@ -28,10 +28,11 @@ class AttE(Shifted):
     formula = "q = w Rot(r) e_h + (1 - w) Ref(r) e_h + r'"
     source = "Chami et al., ACL 2020"
     cost = "8d"
+    turns = True
 
     def __init__(self, size: GraphSize, dim: int, **options: Unpack[Options]) -> None:
         super().__init__(size, even(dim, of=type(self).__name__), **options)
-        self.turn = Turns(size, dim)
+        self.turn = Turns(size, dim, self.near)
         self.mirror = Turns(size, dim)
         self.context = relation_table(size, dim)
         nn.init.normal_(self.context.weight, std=self.init_scale)

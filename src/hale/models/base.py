@@ -31,6 +31,7 @@ class Options(TypedDict, total=False):
     """What any model can be asked for beside its size."""
 
     init_scale: float
+    near: float
     similarity: Similarity | None  # the model's own where None
     biases: bool | None
     dropout: float
@@ -56,6 +57,10 @@ class Model(nn.Module, ABC):
     back. What compares queries with entities needs to know nothing of it; the sign has no
     meaning, so what compares entities with each other takes their ``places``.
 
+    Relations that turn or stretch a head start with any angle and sign. Of the turns beyond a
+    quarter and of the negative factors, ``near`` takes a share away, so that relations change a
+    head less at first.
+
     Without ``loops`` an entity comes last among the answers to a query about itself, for the
     relations that ``may_loop`` does not name: who trains the model tells it which do.
     """
@@ -65,6 +70,7 @@ class Model(nn.Module, ABC):
     source: ClassVar[str]  # who proposed it
     cost: ClassVar[str]  # of a query vector, in multiplications
     similarities: ClassVar[tuple[Similarity, ...]] = ("l2",)  # its own first
+    turns: ClassVar[bool] = False  # or stretches, so that its relations can start near to nothing
     own_biases: ClassVar[bool] = False  # whether it comes with them, unless told otherwise
     defaults: ClassVar[Mapping[str, Mapping[str, object]]] = {}  # settings by strategy
 
@@ -74,6 +80,7 @@ class Model(nn.Module, ABC):
         dim: int,
         *,
         init_scale: float = 0.1,
+        near: float = 0.0,
         similarity: Similarity | None = None,
         biases: bool | None = None,
         dropout: float = 0.0,
@@ -85,6 +92,7 @@ class Model(nn.Module, ABC):
         self.dim = dim
         self.heights = heights
         self.init_scale = init_scale
+        self.near = near
         self.similarity: Similarity = similarity or self.similarities[0]
         if self.similarity not in self.similarities:
             raise SettingsError(

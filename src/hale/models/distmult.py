@@ -24,11 +24,12 @@ class DistMult(Model):
     formula = "q = e_h * r"
     source = "Yang et al., ICLR 2015"
     cost = "d"
+    turns = True
     similarities = ("l2", "dot")
 
     def __init__(self, size: GraphSize, dim: int, **options: Unpack[Options]) -> None:
         super().__init__(size, dim, **options)
-        self.stretch = Stretches(size, dim, self.init_scale)
+        self.stretch = Stretches(size, dim, self.init_scale, self.near)
 
     def transform(self, vectors: Tensor, relation: Tensor) -> Tensor:
         """(B, d), (B,) -> (B, d)."""

@@ -24,10 +24,11 @@ class MuRE(Shifted):
     formula = "q = R_r * e_h + r'"
     source = "Balazevic et al., NeurIPS 2019"
     cost = "2d"
+    turns = True
 
     def __init__(self, size: GraphSize, dim: int, **options: Unpack[Options]) -> None:
         super().__init__(size, dim, **options)
-        self.stretch = Stretches(size, dim, self.init_scale)
+        self.stretch = Stretches(size, dim, self.init_scale, self.near)
 
     def turned(self, vectors: Tensor, relation: Tensor) -> Tensor:
         """Stretched, coordinate by coordinate."""

@@ -24,10 +24,11 @@ class RotatE(Model):
     formula = "q = Rot(r) e_h"
     source = "Sun et al., ICLR 2019"
     cost = "2d"
+    turns = True
 
     def __init__(self, size: GraphSize, dim: int, **options: Unpack[Options]) -> None:
         super().__init__(size, even(dim, of="RotatE"), **options)
-        self.turn = Turns(size, dim)
+        self.turn = Turns(size, dim, self.near)
 
     def transform(self, vectors: Tensor, relation: Tensor) -> Tensor:
         """(B, d), (B,) -> (B, d)."""

@@ -25,10 +25,11 @@ class RotE(Shifted):
     formula = "q = Rot(r) e_h + r'"
     source = "Chami et al., ACL 2020"
     cost = "3d"
+    turns = True
 
     def __init__(self, size: GraphSize, dim: int, **options: Unpack[Options]) -> None:
         super().__init__(size, even(dim, of=type(self).__name__), **options)
-        self.turn = Turns(size, dim)
+        self.turn = Turns(size, dim, self.near)
 
     def turned(self, vectors: Tensor, relation: Tensor) -> Tensor:
         """Rotated in d/2 planes."""

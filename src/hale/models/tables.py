@@ -40,23 +40,37 @@ class Stretches(RelationTable):
 
     A relation that holds in both directions must turn an entity into another one: with positive
     factors alone the nearest answer is the entity itself, and no sign changes by small steps. A
-    relation and its reciprocal start with the same signs, since each undoes the other.
+    relation and its reciprocal start with the same signs, since each undoes the other. Of the
+    negative factors a share ``near`` is made positive, as it comes.
     """
 
-    def __init__(self, size: GraphSize, dim: int, spread: float) -> None:
+    def __init__(self, size: GraphSize, dim: int, spread: float, near: float = 0.0) -> None:
         super().__init__(size, dim)
         nn.init.normal_(self.weight, mean=1.0, std=spread)
         signs = torch.randint(2, (size.num_relations, dim)).mul_(2).sub_(1)
+        if near:
+            signs[torch.rand(signs.shape) < near] = 1
         with torch.no_grad():
             self.weight.mul_(signs.repeat(2, 1))
 
 
 class Turns(RelationTable):
-    """A rotation for each relation: d/2 angles, kept as pairs of free length."""
+    """A rotation for each relation: d/2 angles, kept as pairs of free length.
 
-    def __init__(self, size: GraphSize, dim: int) -> None:
+    They come from all of the circle. Of those beyond a quarter turn, whose cosine is negative, a
+    share ``near`` has it made positive, as it comes. Not all of them should: what holds in both
+    directions turns by nothing or by half, and where all start within a quarter it will be
+    nothing, so that the nearest answer is the entity itself.
+    """
+
+    def __init__(self, size: GraphSize, dim: int, near: float = 0.0) -> None:
         super().__init__(size, dim)
         nn.init.normal_(self.weight)
+        if near:
+            with torch.no_grad():
+                cosines = self.weight[:, 0::2]
+                brought = torch.rand(cosines.shape) < near
+                cosines.copy_(torch.where(brought, cosines.abs(), cosines))
 
     def unit(self) -> Tensor:
         """Unit pairs (2R, d)."""
