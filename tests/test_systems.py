@@ -97,7 +97,7 @@ def test_resumed_with_dropout_and_normalisation(graph: Graph, tmp_path: Path) ->
         ({"model": "transe", "strategy": "allneg-square", "dropout": 0.1}, "dropout would not"),
         ({"model": "complex", "heights": True}, "heights: they are part of a squared L2"),
         ({"model": "transe", "strategy": "allneg-square", "heights": True}, "leave them out"),
-        ({"model": "transe", "near": 0.5}, "near: transe neither turns nor stretches"),
+        ({"model": "transe", "near": 0.5}, "near: the relations of transe start from no turns"),
     ],
 )
 def test_refusals_teach(values: dict[str, object], says: str) -> None:

@@ -169,10 +169,11 @@ def _combine(settings: Settings) -> str | None:
             f"heights: they are part of a squared L2 distance, and {strategy.name} with "
             f"{model.name} does not look at it; leave them out"
         )
-    if settings.near and not model.turns:
+    if settings.near and not model.takes_near:
+        others = ", ".join(name for name, kind in MODELS.items() if kind.takes_near)
         return (
-            f"near: {model.name} neither turns nor stretches a head by angles or signs; leave it "
-            f"at 0, or take {', '.join(name for name, kind in MODELS.items() if kind.turns)}"
+            f"near: the relations of {model.name} start from no turns or signed factors; leave it "
+            f"at 0, or take {others}"
         )
     if settings.biases and not strategy.takes_biases:
         return (

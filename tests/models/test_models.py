@@ -429,7 +429,7 @@ def test_models_say_whether_near_makes_a_difference(kind: type[Model]) -> None:
         torch.manual_seed(0)
         made.append(kind(WIDE, 16, near=near).state_dict())
     same = all(torch.equal(one, made[1][name]) for name, one in made[0].items())
-    assert same != kind.turns
+    assert same != kind.takes_near
 
 
 def test_unknown_model() -> None:

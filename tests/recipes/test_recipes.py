@@ -14,9 +14,16 @@ from hale.errors import InputError, SettingsError
 from hale.graph import Graph, Vocabulary
 from hale.models import MODELS
 from hale.objectives import OBJECTIVES
-from hale.recipes import NO_SETTINGS, paper_recipe, read_recipe, recipe_files, recipe_values
+from hale.recipes import (
+    NO_SETTINGS,
+    paper_recipe,
+    read_recipe,
+    recipe_files,
+    recipe_values,
+    settings_in,
+)
 from hale.recipes.rule import by_rule
-from hale.systems import check, complete
+from hale.systems import check, common, complete
 
 
 def made(facts: int, entities: int, name: str = "mine") -> Graph:
@@ -125,3 +132,14 @@ def test_every_recipe_that_ships_is_usable_and_says_how_it_was_found(name: str) 
                 assert part["found"]
                 values = {key: value for key, value in part.items() if key not in NO_SETTINGS}
                 check(complete(None, strategy=strategy, model=chosen, **values))
+
+
+@pytest.mark.parametrize("name", ["paper", *recipe_files()])
+@pytest.mark.parametrize("budget", [60.0, 3600.0])
+def test_every_recipe_suits_every_model_that_takes_it(name: str, budget: float) -> None:
+    content = read_recipe(recipes.FOLDER / f"{name}.toml")
+    for strategy in content.keys() & OBJECTIVES.keys():
+        for model in MODELS:
+            if common(MODELS[model], OBJECTIVES[strategy]):
+                values = settings_in(content, strategy, model, budget)
+                check(complete(None, recipe="none", strategy=strategy, model=model, **values))

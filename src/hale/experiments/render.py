@@ -125,7 +125,7 @@ def render_page(
         "height beside their d numbers; where it has a double one (‡), an entity comes last among "
         "the answers to a query about itself, for relations of which (almost) no training fact "
         "joins an entity to itself (see docs/models.md); where it has a paragraph sign (§), "
-        "alignment is not squared.",
+        "alignment is not squared (nor is it in HaLE's curves on WN18RR).",
         "",
     ]
     machines = {

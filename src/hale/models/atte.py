@@ -28,7 +28,7 @@ class AttE(Shifted):
     formula = "q = w Rot(r) e_h + (1 - w) Ref(r) e_h + r'"
     source = "Chami et al., ACL 2020"
     cost = "8d"
-    turns = True
+    takes_near = True
 
     def __init__(self, size: GraphSize, dim: int, **options: Unpack[Options]) -> None:
         super().__init__(size, even(dim, of=type(self).__name__), **options)

@@ -70,7 +70,7 @@ class Model(nn.Module, ABC):
     source: ClassVar[str]  # who proposed it
     cost: ClassVar[str]  # of a query vector, in multiplications
     similarities: ClassVar[tuple[Similarity, ...]] = ("l2",)  # its own first
-    turns: ClassVar[bool] = False  # or stretches, so that its relations can start near to nothing
+    takes_near: ClassVar[bool] = False  # whether its relations start from turns or signed factors
     own_biases: ClassVar[bool] = False  # whether it comes with them, unless told otherwise
     defaults: ClassVar[Mapping[str, Mapping[str, object]]] = {}  # settings by strategy
 

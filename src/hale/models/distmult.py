@@ -24,7 +24,7 @@ class DistMult(Model):
     formula = "q = e_h * r"
     source = "Yang et al., ICLR 2015"
     cost = "d"
-    turns = True
+    takes_near = True
     similarities = ("l2", "dot")
 
     def __init__(self, size: GraphSize, dim: int, **options: Unpack[Options]) -> None:

@@ -24,7 +24,7 @@ class MuRE(Shifted):
     formula = "q = R_r * e_h + r'"
     source = "Balazevic et al., NeurIPS 2019"
     cost = "2d"
-    turns = True
+    takes_near = True
 
     def __init__(self, size: GraphSize, dim: int, **options: Unpack[Options]) -> None:
         super().__init__(size, dim, **options)

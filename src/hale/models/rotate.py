@@ -24,7 +24,7 @@ class RotatE(Model):
     formula = "q = Rot(r) e_h"
     source = "Sun et al., ICLR 2019"
     cost = "2d"
-    turns = True
+    takes_near = True
 
     def __init__(self, size: GraphSize, dim: int, **options: Unpack[Options]) -> None:
         super().__init__(size, even(dim, of="RotatE"), **options)

@@ -25,7 +25,7 @@ class RotE(Shifted):
     formula = "q = Rot(r) e_h + r'"
     source = "Chami et al., ACL 2020"
     cost = "3d"
-    turns = True
+    takes_near = True
 
     def __init__(self, size: GraphSize, dim: int, **options: Unpack[Options]) -> None:
         super().__init__(size, even(dim, of=type(self).__name__), **options)

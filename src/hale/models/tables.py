@@ -39,7 +39,7 @@ class Stretches(RelationTable):
     """A factor for each coordinate of a relation, around one in size, half of them negative.
 
     A relation that holds in both directions must turn an entity into another one: with positive
-    factors alone the nearest answer is the entity itself, and no sign changes by small steps. A
+    factors alone the nearest answer is the entity itself, and a sign seldom changes in training. A
     relation and its reciprocal start with the same signs, since each undoes the other. Of the
     negative factors a share ``near`` is made positive, as it comes.
     """

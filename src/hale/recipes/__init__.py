@@ -45,7 +45,7 @@ def recipe_for(
     if path is not None:
         content = read_recipe(path)
         if content["entities"] == len(graph.entities) and content["train"] == len(graph.train):
-            found = _settings(content, strategy, model, budget)
+            found = settings_in(content, strategy, model, budget)
             if found:
                 return found
     return by_rule(graph) if strategy == "hale" else {}
@@ -53,7 +53,7 @@ def recipe_for(
 
 def paper_recipe(strategy: str, model: str) -> dict[str, object]:
     """Settings as the paper has them, from its grids where it does not say which."""
-    return _settings(read_recipe(FOLDER / "paper.toml"), strategy, model)
+    return settings_in(read_recipe(FOLDER / "paper.toml"), strategy, model)
 
 
 def recipe_values(
@@ -72,7 +72,7 @@ def recipe_values(
     return {}
 
 
-def _settings(
+def settings_in(
     content: Mapping[str, Any], strategy: str, model: str, budget: float | None = None
 ) -> dict[str, object]:
     """What a file has for a strategy and a model; the model's own goes before what all have."""
