@@ -69,7 +69,9 @@ def test_reproduce_lists_renders_and_refuses(
     listed = hale("reproduce", "table3", "--dataset", "wn18rr", "--model", "rotl", "--list")
     assert "wn18rr-hale-rotl-32-s0-x1" in listed.stdout
     assert "2 cells" in listed.stdout
-    row = hale("reproduce", "table5", "--dataset", "wn18rr", "--system", "hale-rotl-square", "--list")
+    row = hale(
+        "reproduce", "table5", "--dataset", "wn18rr", "--system", "hale-rotl-square", "--list"
+    )
     assert "1 cells" in row.stdout
     page = as_json(hale("reproduce", "--render", "--out", "results", "--json"))["page"]
     assert "not run yet" in Path(page).read_text()

@@ -7,6 +7,7 @@ import tomllib
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from hale.errors import InputError
@@ -14,7 +15,17 @@ from hale.graph import Graph
 from hale.settings import make_settings
 from hale.systems import complete
 from hale.trainer import Trainer
-from hale.tuner import JOURNAL, SPACES, Tuned, recipe_of, recipe_text, starting_points, tune
+from hale.tuner import (
+    BESIDE,
+    JOURNAL,
+    SPACES,
+    Tuned,
+    matters,
+    recipe_of,
+    recipe_text,
+    starting_points,
+    tune,
+)
 
 optuna = pytest.importorskip("optuna")
 
@@ -53,7 +64,7 @@ def test_every_space_names_settings_and_starts_at_what_there_is(strategy: str) -
     began = complete(model=model, strategy=strategy)
     settings = began.model_dump()
     settings["gamma_two_way"] = settings["gamma"]  # one, for all
-    start, *steps = starting_points(began, SPACES[strategy], two_way=True)
+    start, *steps = starting_points(began, SPACES[strategy], BESIDE)
     assert set(start) <= set(settings)
     for name, value in start.items():
         assert value == settings[name], name
@@ -64,7 +75,7 @@ def test_every_space_names_settings_and_starts_at_what_there_is(strategy: str) -
 
 def test_a_step_stays_in_the_space() -> None:
     began = complete(gamma=3.0, weight=1.5, queries=160, learning_rate=0.2)
-    first, *steps = starting_points(began, SPACES["hale"], two_way=False)
+    first, *steps = starting_points(began, SPACES["hale"], ())
     assert first["learning_rate"] == 0.05, "the edge"
     tried = {name: sorted({step[name] for step in steps} - {first[name]}) for name in first}
     assert tried["gamma"] == [pytest.approx(4.65)], "no lower one: 3 is the least"
@@ -75,8 +86,16 @@ def test_a_step_stays_in_the_space() -> None:
 
 def test_a_bound_for_relations_that_run_both_ways_is_sought_where_there_are_any() -> None:
     began = complete(gamma_two_way=9.0)
-    assert starting_points(began, SPACES["hale"], two_way=True)[0]["gamma_two_way"] == 9.0
-    assert "gamma_two_way" not in starting_points(began, SPACES["hale"], two_way=False)[0]
+    assert starting_points(began, SPACES["hale"], BESIDE)[0]["gamma_two_way"] == 9.0
+    assert "gamma_two_way" not in starting_points(began, SPACES["hale"], ())[0]
+
+
+def test_what_matters_beside(graph: Graph) -> None:
+    one_way = replace(graph, train=np.array([[0, 0, 1], [1, 0, 2]]))
+    mutual = replace(graph, train=np.array([[0, 0, 1], [1, 0, 0]]))
+    assert matters(one_way, "rotl") == ["near"]
+    assert matters(one_way, "transe") == []
+    assert matters(mutual, "rotl") == ["gamma_two_way", "near"]
 
 
 def test_ctrl_c_ends_a_search_without_a_traceback(
@@ -100,12 +119,8 @@ def test_ctrl_c_ends_a_search_without_a_traceback(
     with_state = _trials(tmp_path)
     asked = [params for state, params in with_state if state != "FAIL" and params]
     assert len(asked) == len({str(params) for params in asked}), "each point is queued once"
-    first = starting_points(complete(graph, dim=4), SPACES["hale"], two_way=_two_way(graph))
+    first = starting_points(complete(graph, dim=4), SPACES["hale"], matters(graph, "rotl"))
     assert [point for point in first if point not in asked] == [], "the broken one too"
-
-
-def _two_way(graph: Graph) -> bool:
-    return bool(graph.known("train").two_way.any())
 
 
 def _trials(folder: Path) -> list[tuple[str, dict[str, object]]]:
@@ -123,7 +138,7 @@ def test_a_recipe_alone_says_what_was_trained(strategy: str) -> None:
     model = "rescal" if strategy == "allneg" else "rotl"
     began = complete(model=model, strategy=strategy)
     general = make_settings().model_dump()
-    for point in starting_points(began, SPACES[strategy], two_way=True):
+    for point in starting_points(began, SPACES[strategy], BESIDE):
         trained = complete(model=model, strategy=strategy, **point)
         values = recipe_of(trained, point.keys())
         assert complete(model=model, strategy=strategy, **values) == trained
@@ -134,10 +149,10 @@ def test_a_recipe_alone_says_what_was_trained(strategy: str) -> None:
 
 def test_what_is_fixed_does_not_move() -> None:
     began = complete(beta=2.5)
-    first, *steps = starting_points(began, SPACES["hale"], two_way=False, fixed=["beta"])
+    first, *steps = starting_points(began, SPACES["hale"], (), fixed=["beta"])
     assert {step["beta"] for step in steps} == {first["beta"]} == {2.5}
     with pytest.raises(InputError, match="A search moves queries"):
-        starting_points(complete(alpha=0.1), SPACES["hale"], two_way=False)
+        starting_points(complete(alpha=0.1), SPACES["hale"], ())
 
 
 def test_without_validation_triples_there_is_nothing_to_judge_by(

@@ -19,6 +19,7 @@ import numpy as np
 
 from hale.errors import InputError, MissingExtraError, TrainingError
 from hale.graph import Graph
+from hale.models import model_class
 from hale.objectives import objective_class
 from hale.run import Record
 from hale.settings import Settings, make_settings
@@ -31,23 +32,34 @@ if TYPE_CHECKING:
     import optuna
 
 JOURNAL = "trials.journal"
-SPACE = 6  # of the searched spaces: trials of another one are of no use
+SPACE = 7  # of the searched spaces: trials of another one are of no use
 VALIDATIONS = 6  # of a trial: where it can be given up
 STARTUP = 6  # trials before any is given up
 STEP = 0.15  # of a setting's width
 
 # Of a trial, and of whether any relation of the graph runs both ways.
-Suggest = Callable[["optuna.Trial", bool], dict[str, object]]
+# A trial and the settings beside that matter for this graph and model -> the trial's settings.
+Suggest = Callable[["optuna.Trial", Collection[str]], dict[str, object]]
+BESIDE = {"gamma_two_way": (3.0, 14.0), "near": (0.0, 0.9)}
 
 
-def _hale(trial: optuna.Trial, two_way: bool) -> dict[str, object]:
-    bound = {"gamma_two_way": trial.suggest_float("gamma_two_way", 3.0, 14.0)} if two_way else {}
+def matters(graph: Graph, model: str) -> list[str]:
+    """Which of BESIDE make a difference: a bound where relations run both ways, turns to start."""
+    here = {
+        "gamma_two_way": bool(graph.known("train").two_way.any()),
+        "near": model_class(model).takes_near,
+    }
+    return [name for name in BESIDE if here[name]]
+
+
+def _hale(trial: optuna.Trial, beside: Collection[str]) -> dict[str, object]:
     batch = trial.suggest_categorical("batch_size", [2048, 4096, 8192, 16384])
     return {
         "batch_size": batch,
         "queries": trial.suggest_categorical("queries", [16, 32, 64, 100, 160]),
         "gamma": trial.suggest_float("gamma", 3.0, 14.0),
-        **bound,
+        **{name: trial.suggest_float(name, *BESIDE[name]) for name in beside},
+        "square": trial.suggest_categorical("square", [False, True]),
         "beta": trial.suggest_float("beta", 1.0, 5.0),
         "weight": trial.suggest_float("weight", 0.05, 2.0, log=True),
         "learning_rate": trial.suggest_float("learning_rate", 0.002, 0.05, log=True),
@@ -57,7 +69,7 @@ def _hale(trial: optuna.Trial, two_way: bool) -> dict[str, object]:
     }
 
 
-def _sampled(trial: optuna.Trial, _: bool) -> dict[str, object]:
+def _sampled(trial: optuna.Trial, _: Collection[str]) -> dict[str, object]:
     return {
         "batch_size": trial.suggest_categorical("batch_size", [256, 512, 1024, 2048]),
         "negatives": trial.suggest_categorical("negatives", [50, 128, 256, 512]),
@@ -67,7 +79,7 @@ def _sampled(trial: optuna.Trial, _: bool) -> dict[str, object]:
     }
 
 
-def _all(trial: optuna.Trial, _: bool) -> dict[str, object]:
+def _all(trial: optuna.Trial, _: Collection[str]) -> dict[str, object]:
     return {
         "batch_size": trial.suggest_categorical("batch_size", [128, 256, 512, 1024]),
         "learning_rate": trial.suggest_float("learning_rate", 0.0005, 0.05, log=True),
@@ -162,11 +174,11 @@ def tune(
         load_if_exists=True,
     )
     suggest = SPACES[start.strategy]
-    two_way = bool(graph.known("train").two_way.any())
+    beside = matters(graph, start.model)
 
     def objective(trial: optuna.Trial) -> float:
         asked = {
-            **suggest(trial, two_way),
+            **suggest(trial, beside),
             **fixed_of(start, values),
             "budget": trial_seconds,
             "validate_every": f"{trial_seconds / VALIDATIONS:g}s",
@@ -186,7 +198,7 @@ def tune(
     states = optuna.trial.TrialState
     settled = study.get_trials(states=(states.WAITING, states.COMPLETE, states.PRUNED))
     queued = [trial.system_attrs.get("fixed_params") for trial in settled]
-    points = starting_points(start, suggest, two_way, fixed=values.keys())
+    points = starting_points(start, suggest, beside, fixed=values.keys())
     for point in points:
         if point not in queued:
             study.enqueue_trial(point)
@@ -243,7 +255,7 @@ def recipe_of(settings: Settings, searched: Collection[str]) -> dict[str, object
 
 
 def starting_points(
-    start: Settings, suggest: Suggest, two_way: bool, *, fixed: Collection[str] = ()
+    start: Settings, suggest: Suggest, beside: Collection[str], *, fixed: Collection[str] = ()
 ) -> list[dict[str, Any]]:
     """Where a search begins: at what there is already, then a step away from it.
 
@@ -269,13 +281,13 @@ def starting_points(
         def suggest_categorical(self, name: str, choices: list[Any]) -> Any:
             if settings[name] is None:
                 raise InputError(f"A search moves {name}: leave out what stands in its place.")
-            wanted = float(str(settings[name]))
+            wanted = float(settings[name])
             place = min(range(len(choices)), key=lambda i: abs(choices[i] - wanted))
             first[name] = choices[place]
             steps.extend({name: moved} for moved in choices[max(0, place - 1) : place + 2])
             return choices[0]
 
-    suggest(Collect(), two_way)
+    suggest(Collect(), beside)
     points = [{**first, **step} for step in steps if not step.keys() & set(fixed)]
     moved = [point for point in points if point != first]
     order = np.random.default_rng(0).permutation(len(moved))
