@@ -34,7 +34,7 @@ sanitize: setup
 	$(BIN)/cmake --build build/sanitize
 	HALE_NATIVE=build/sanitize ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 \
 	  LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libubsan.so)" \
-	  $(BIN)/python -m pytest tests/engine tests/test_rows.py -p no:cacheprovider
+	  $(BIN)/python -m pytest tests/engine -p no:cacheprovider
 
 format: setup
 	$(BIN)/ruff check --fix .

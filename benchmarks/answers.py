@@ -21,7 +21,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from hale.bench.machine import machine
+from hale.lab.bench.machine import machine
 
 CASES: dict[str, tuple[str, ...]] = {
     "discover": ("discover", "--per-query", "10", "--out", "each.parquet"),  # 2RN queries

@@ -32,16 +32,16 @@ from typing import Any
 import numpy as np
 
 import hale
-from hale.bench.machine import machine
-from hale.calibration import calibrate, corrupt
-from hale.calibration.fits import Fits
-from hale.calibration.scores import triple_scores
-from hale.claims import read_claims
-from hale.classifier import classify
-from hale.datasets import locate
-from hale.graph import Ids
-from hale.plots import plot_reliability
-from hale.reliability import Quality
+from hale.cli.plots import plot_reliability
+from hale.data.datasets import locate
+from hale.data.graph import Ids
+from hale.data.sources.labelled import read_claims
+from hale.evaluation.calibration import calibrate, corrupt
+from hale.evaluation.calibration.fits import Fits
+from hale.evaluation.calibration.scores import triple_scores
+from hale.evaluation.classification import classify
+from hale.evaluation.reliability import Quality
+from hale.lab.bench.machine import machine
 
 GRAPHS = ("codex-s", "codex-m")
 METHODS = ("isotonic", "platt")  # the default first: it is drawn

@@ -47,7 +47,7 @@ print(json.dumps(dict(mrr=report.mrr, hits10=report.hits[10], seconds=run.summar
 
 RANK = """
 import hale, torch
-from hale.evaluator import evaluate_model
+from hale.evaluation.evaluator import evaluate_model
 from hale.models import make_model
 graph = hale.load({graph!r})
 torch.manual_seed(0)

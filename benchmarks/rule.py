@@ -20,11 +20,12 @@ from pathlib import Path
 from typing import Any
 
 import hale
-from hale.bench.machine import machine
+from hale.data.graph import Graph
 from hale.errors import HaleError, HaleWarning
-from hale.graph import Graph
-from hale.recipes.rule import by_rule
+from hale.lab.bench.machine import machine
+from hale.runs.systems import counts_of
 from hale.settings import parse_duration
+from hale.settings.recipes.rule import by_rule
 
 RESULTS = Path(__file__).resolve().parent.parent / "docs" / "results"
 FILE = RESULTS / "rule.json"
@@ -35,7 +36,7 @@ UNSEEN = ("wordnet", "wikidata-83k")
 def rivals(graph: Graph) -> dict[str, dict[str, Any]]:
     """The settings that are compared, by name."""
     return {
-        "rule": {"recipe": "none", **by_rule(graph)},
+        "rule": {"recipe": "none", **by_rule(counts_of(graph))},
         "defaults": {"recipe": "none"},
         "paper": {"recipe": "paper"},
     }

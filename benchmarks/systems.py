@@ -25,8 +25,8 @@ from pathlib import Path
 from typing import Any
 
 import hale
-from hale.bench.machine import machine
 from hale.errors import HaleWarning
+from hale.lab.bench.machine import machine
 
 RESULTS = Path(__file__).resolve().parent.parent / "docs" / "results"
 FILE = RESULTS / "systems.json"

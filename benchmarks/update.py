@@ -23,10 +23,10 @@ from typing import Any
 import numpy as np
 
 import hale
-from hale.bench.machine import machine
-from hale.evaluator import Metrics, filtered_ranks
-from hale.graph import SPLITS, Graph, Ids
-from hale.sources import graph_from_tables
+from hale.data.graph import SPLITS, Graph, Ids
+from hale.data.sources import graph_from_tables
+from hale.evaluation.evaluator import Metrics, filtered_ranks
+from hale.lab.bench.machine import machine
 
 Names = list[tuple[str, str, str]]
 

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 DEBIAN_DICT = Path("/usr/share/wordnet")
-BUNDLED = Path(__file__).resolve().parent.parent / "src" / "hale" / "datasets" / "wordnet"
+BUNDLED = Path(__file__).resolve().parent.parent / "src" / "hale" / "data" / "datasets" / "wordnet"
 
 CORE_SIZE = 3
 HELD_OUT = 2000

@@ -7,7 +7,7 @@ import pytest
 import torch
 from hypothesis import settings
 
-from hale.graph import Graph, Vocabulary
+from hale.data.graph import Graph, Vocabulary
 
 # On CI the same examples every time; elsewhere new ones, so that the search goes on.
 settings.register_profile("ci", derandomize=True)

@@ -21,61 +21,67 @@ from hale import version
 __version__ = version.VERSION
 
 if TYPE_CHECKING:
-    from hale import activations, engine, errors, models
-    from hale.calibration import Calibration, calibrate, load_calibration
-    from hale.classifier import Verdict, Verdicts, classify
-    from hale.datasets import load
-    from hale.discovery import MissingFact, discover, discover_each
+    from hale import engine, errors, models
+    from hale.answers.discovery import MissingFact, discover, discover_each
+    from hale.answers.explanation import Explanation, why
+    from hale.answers.neighborhood import Neighbor, neighbors
+    from hale.answers.predictor import Answer, Answers, predict, predict_many
+    from hale.answers.queries import Query
+    from hale.data.datasets import load
+    from hale.data.graph import Graph
+    from hale.engine import activations
     from hale.errors import HaleError
-    from hale.evaluator import Metrics, Report, evaluate
-    from hale.explanation import Explanation, why
+    from hale.evaluation.calibration import Calibration, calibrate, load_calibration
+    from hale.evaluation.classification import Verdict, Verdicts, classify
+    from hale.evaluation.evaluator import Metrics, Report, evaluate
     from hale.export import export_run, open_index, query_vectors
-    from hale.graph import Graph
-    from hale.neighborhood import Neighbor, neighbors
-    from hale.predictor import Answer, Answers, predict, predict_many
-    from hale.queries import Query
-    from hale.run import Record, Run, Summary, load_run
+    from hale.runs.run import Record, Run, Summary, load_run
     from hale.settings import Settings
-    from hale.trainer import train
-    from hale.updater import update
+    from hale.training.trainer import train
+    from hale.training.update.updater import update
 
 _HOMES = {
-    "Calibration": "hale.calibration",
-    "calibrate": "hale.calibration",
-    "load_calibration": "hale.calibration",
-    "Verdict": "hale.classifier",
-    "Verdicts": "hale.classifier",
-    "classify": "hale.classifier",
-    "load": "hale.datasets",
-    "MissingFact": "hale.discovery",
-    "discover": "hale.discovery",
-    "discover_each": "hale.discovery",
+    "Calibration": "hale.evaluation.calibration",
+    "calibrate": "hale.evaluation.calibration",
+    "load_calibration": "hale.evaluation.calibration",
+    "Verdict": "hale.evaluation.classification",
+    "Verdicts": "hale.evaluation.classification",
+    "classify": "hale.evaluation.classification",
+    "load": "hale.data.datasets",
+    "MissingFact": "hale.answers.discovery",
+    "discover": "hale.answers.discovery",
+    "discover_each": "hale.answers.discovery",
     "HaleError": "hale.errors",
-    "Metrics": "hale.evaluator",
-    "Report": "hale.evaluator",
-    "evaluate": "hale.evaluator",
-    "Explanation": "hale.explanation",
-    "why": "hale.explanation",
+    "Metrics": "hale.evaluation.evaluator",
+    "Report": "hale.evaluation.evaluator",
+    "evaluate": "hale.evaluation.evaluator",
+    "Explanation": "hale.answers.explanation",
+    "why": "hale.answers.explanation",
     "export_run": "hale.export",
     "open_index": "hale.export",
     "query_vectors": "hale.export",
-    "Graph": "hale.graph",
-    "Neighbor": "hale.neighborhood",
-    "neighbors": "hale.neighborhood",
-    "Answer": "hale.predictor",
-    "Answers": "hale.predictor",
-    "predict": "hale.predictor",
-    "predict_many": "hale.predictor",
-    "Query": "hale.queries",
-    "Record": "hale.run",
-    "Run": "hale.run",
-    "Summary": "hale.run",
-    "load_run": "hale.run",
+    "Graph": "hale.data.graph",
+    "Neighbor": "hale.answers.neighborhood",
+    "neighbors": "hale.answers.neighborhood",
+    "Answer": "hale.answers.predictor",
+    "Answers": "hale.answers.predictor",
+    "predict": "hale.answers.predictor",
+    "predict_many": "hale.answers.predictor",
+    "Query": "hale.answers.queries",
+    "Record": "hale.runs.run",
+    "Run": "hale.runs.run",
+    "Summary": "hale.runs.run",
+    "load_run": "hale.runs.run",
     "Settings": "hale.settings",
-    "train": "hale.trainer",
-    "update": "hale.updater",
+    "train": "hale.training.trainer",
+    "update": "hale.training.update.updater",
 }
-_MODULES = ("activations", "engine", "errors", "models")
+_MODULES = {
+    "activations": "hale.engine.activations",
+    "engine": "hale.engine",
+    "errors": "hale.errors",
+    "models": "hale.models",
+}
 
 __all__ = [
     "Answer",
@@ -124,7 +130,7 @@ def __getattr__(name: str) -> Any:
     if name in _HOMES:
         return getattr(importlib.import_module(_HOMES[name]), name)
     if name in _MODULES:
-        return importlib.import_module(f"hale.{name}")
+        return importlib.import_module(_MODULES[name])
     raise AttributeError(f"module 'hale' has no attribute {name!r}")
 
 

@@ -12,7 +12,7 @@ from typer.testing import CliRunner, Result
 
 import hale
 from hale.cli import app
-from hale.updater import Care
+from hale.training.update.updater import Care
 from tests.conftest import ring
 
 NEW = "e023\tnext\tnew\nnew\tnext\te000\nnew\tback\te023\n"

@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 
 import hale
+from hale.data.graph import Graph, Vocabulary
 from hale.export import FORMATS
-from hale.export.tables import tables_of
-from hale.graph import Graph, Vocabulary
+from hale.export.vectors import tables_of
 from hale.models import MODELS
-from hale.run import Run
-from hale.store import RunFolder
-from tests.runs import line_run
+from hale.runs.folder import RunFolder
+from hale.runs.run import Run
+from tests.line_run import line_run
 
 PAGE = Path(__file__).parents[2] / "docs" / "export.md"
 

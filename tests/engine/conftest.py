@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from hale import kernel
+from hale.engine import library as kernel
 
 ENGINES = ["tiles", *(f"native-{build}" for build in kernel.builds())]
 

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 import torch
 
-from hale import kernel
-from hale.activations import Hanon
 from hale.engine import choice, current, native, tiles, uniformity
+from hale.engine import library as kernel
+from hale.engine.activations import Hanon
 from hale.errors import HaleWarning, InputError
 
 

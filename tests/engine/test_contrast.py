@@ -11,8 +11,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from hale.activations import Activation, Arctanh, Double, Halin, Hanon, Identity, XExp
 from hale.engine import contrast
+from hale.engine.activations import Activation, Arctanh, Double, Halin, Hanon, Identity, XExp
 from hale.errors import InputError
 
 pytestmark = pytest.mark.usefixtures("engine")

@@ -11,11 +11,11 @@ import torch
 from hale.errors import EvaluationError, InputError, UnknownNameError
 from hale.export import FORMATS, export_run
 from hale.export.folder import read_about
-from hale.export.tables import tables_of
+from hale.export.vectors import tables_of
 from hale.export.word2vec import words_of
 from hale.models import make_model
-from hale.run import Run
-from tests.runs import line_run
+from hale.runs.run import Run
+from tests.line_run import line_run
 
 
 @pytest.fixture

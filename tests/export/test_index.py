@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 import torch
 
+from hale.answers.predictor import predict
 from hale.errors import InputError, MissingExtraError
 from hale.export import export_run, open_index, query_vectors
 from hale.export.index import search
 from hale.models import make_model
-from hale.predictor import predict
-from hale.run import Run
-from tests.runs import line_run
+from hale.runs.run import Run
+from tests.line_run import line_run
 
 
 @pytest.fixture

@@ -10,11 +10,12 @@ import pytest
 import torch
 from torch import Tensor, nn
 
+from hale.data.graph import GraphSize
+from hale.engine.rows import with_rows
 from hale.errors import SettingsError, UnknownNameError
-from hale.graph import GraphSize
 from hale.models import MODELS, Model, make_model
 from hale.models.conve import image_shape
-from hale.models.tables import Table, with_rows
+from hale.models.tables import Table
 
 SIZE = GraphSize(num_entities=7, num_relations=2)
 DIM = 6

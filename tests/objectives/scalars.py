@@ -6,8 +6,8 @@ import math
 
 import torch
 
-from hale.activations import Activation, Identity
-from hale.graph import Graph
+from hale.data.graph import Graph
+from hale.engine.activations import Activation, Identity
 from hale.models import Model, make_model
 
 

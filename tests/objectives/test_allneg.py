@@ -7,9 +7,9 @@ import math
 import pytest
 import torch
 
-from hale.activations import Activation, Hanon, Identity
+from hale.data.graph import Graph
+from hale.engine.activations import Activation, Hanon, Identity
 from hale.errors import InputError
-from hale.graph import Graph
 from hale.objectives import AllNeg
 from hale.objectives.scoring import Scoring
 from tests.objectives.scalars import build, f, is_left_alone

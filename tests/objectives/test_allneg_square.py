@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from hale.graph import Graph, GraphSize
+from hale.data.graph import Graph, GraphSize
 from hale.models import make_model
 from hale.objectives import AllNegSquare
 from hale.objectives.allneg_square import sum_of_squares

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from hale.graph import GraphSize, KnownAnswers
+from hale.data.graph import GraphSize, KnownAnswers
 from hale.models import Model, make_model
 from hale.objectives import Anchored, Loss
 

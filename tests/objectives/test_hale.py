@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 import torch
 
-from hale.activations import Activation, Hanon, Identity
+from hale.data.graph import Graph, KnownAnswers, Vocabulary
 from hale.engine import Contrast
+from hale.engine.activations import Activation, Hanon, Identity
 from hale.errors import InputError, UnknownNameError
-from hale.graph import Graph, KnownAnswers, Vocabulary
 from hale.models import Model, make_model
 from hale.objectives import HaLE, Loss, make_objective
-from hale.objectives.known import known_pairs
+from hale.objectives.left_out import known_pairs
 from hale.settings import make_settings
 
 

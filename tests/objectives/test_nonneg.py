@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 import torch
 
-from hale.activations import Activation, Hanon, Identity
-from hale.graph import Graph
+from hale.data.graph import Graph
+from hale.engine.activations import Activation, Hanon, Identity
 from hale.objectives import NonNeg
 from hale.objectives.scoring import Scoring
 from tests.objectives.scalars import build, f, is_left_alone

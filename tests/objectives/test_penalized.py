@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 import torch
 
-from hale.graph import Graph
+from hale.data.graph import Graph
 from hale.objectives import Penalized, make_objective
-from hale.systems import complete
+from hale.runs.systems import complete
 from tests.objectives.scalars import build
 
 

@@ -7,8 +7,8 @@ import math
 import pytest
 import torch
 
-from hale.activations import Activation, Hanon, Identity
-from hale.graph import Graph
+from hale.data.graph import Graph
+from hale.engine.activations import Activation, Hanon, Identity
 from hale.objectives import AdvNeg, SamNeg
 from hale.objectives.scoring import Scoring
 from tests.objectives.scalars import build, f, is_left_alone, softplus

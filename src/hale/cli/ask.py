@@ -11,8 +11,8 @@ from hale.cli.common import Device, Json, RunPath, app, err, out, print_json, re
 from hale.errors import InputError
 
 if TYPE_CHECKING:
-    from hale.graph import Ids
-    from hale.run import Run
+    from hale.data.graph import Ids
+    from hale.runs.run import Run
 
 Threads = Annotated[int | None, typer.Option("--threads", help="CPU threads.", min=1)]
 OutFile = Annotated[
@@ -71,12 +71,12 @@ def predict(
     _check_ways(
         [head, relation, tail], queries=queries, every=every, skip_bad=skip_bad, direction=direction
     )
-    from hale.answer_display import answers_table
-    from hale.device import use_threads
-    from hale.found import tables
-    from hale.predictor import answers_to, check, find_answers
-    from hale.run import load_run
-    from hale.table_file import check_table_path, table_file
+    from hale.answers.arrays import tables
+    from hale.answers.predictor import answers_to, check, find_answers
+    from hale.cli.answer_tables import answers_table
+    from hale.engine.device import use_threads
+    from hale.export.table_file import check_table_path, table_file
+    from hale.runs.run import load_run
 
     use_threads(threads)
     check(k, known, above)  # type: ignore[arg-type]
@@ -127,12 +127,12 @@ def discover(
     """Find the most plausible facts that the graph lacks."""
     if per_query is not None and (k is not None or out_file is None):
         raise InputError("--per-query K goes with --out FILE, and not with -k.")
-    from hale.answer_display import facts_table, query_progress
-    from hale.device import use_threads
-    from hale.discovery import discover as discover_facts
-    from hale.discovery import discover_each, facts_frame
-    from hale.run import load_run
-    from hale.table_file import check_table_path, table_file
+    from hale.answers.discovery import discover as discover_facts
+    from hale.answers.discovery import discover_each, facts_frame
+    from hale.cli.answer_tables import facts_table, query_progress
+    from hale.engine.device import use_threads
+    from hale.export.table_file import check_table_path, table_file
+    from hale.runs.run import load_run
 
     use_threads(threads)
     if out_file is not None:
@@ -169,9 +169,9 @@ def neighbors(
     as_json: Json = False,
 ) -> None:
     """List the entities whose vectors are nearest to one."""
-    from hale.answer_display import neighbors_table
-    from hale.neighborhood import neighbors as nearest
-    from hale.run import load_run
+    from hale.answers.neighborhood import neighbors as nearest
+    from hale.cli.answer_tables import neighbors_table
+    from hale.runs.run import load_run
 
     loaded = load_run(run, device=device)
     found = nearest(loaded, entity, k=k, metric=metric)  # type: ignore[arg-type]
@@ -197,9 +197,9 @@ def why(
     as_json: Json = False,
 ) -> None:
     """Explain a fact: its rank and score, and the nearest known facts that support it."""
-    from hale.answer_display import explanation_tables
-    from hale.explanation import why as explain
-    from hale.run import load_run
+    from hale.answers.explanation import why as explain
+    from hale.cli.answer_tables import explanation_tables
+    from hale.runs.run import load_run
 
     loaded = load_run(run, device=device)
     found = explain(loaded, head, relation, tail, k=k)
@@ -243,7 +243,7 @@ def _queries(
     """The queries that the options ask for, as ids."""
     import numpy as np
 
-    from hale.queries import Query, queries_of_relation, query_ids, read_queries
+    from hale.answers.queries import Query, queries_of_relation, query_ids, read_queries
 
     if queries is not None:
         file = read_queries(queries, loaded.graph, skip_bad=skip_bad)

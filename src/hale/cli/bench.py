@@ -39,8 +39,8 @@ def kernel(
     as_json: Json = False,
 ) -> None:
     """The uniformity term, forward and backward, against its rivals."""
-    from hale.bench.kernel import RIVALS, kernel_rows
     from hale.errors import InputError, UnknownNameError
+    from hale.lab.bench.kernel import RIVALS, kernel_rows
 
     _use(threads)
     names = rivals.split(",")
@@ -68,7 +68,7 @@ def step(
     as_json: Json = False,
 ) -> None:
     """Where a training step's time goes, part by part."""
-    from hale.bench.step import step_rows
+    from hale.lab.bench.step import step_rows
     from hale.settings import make_settings
 
     _use(threads)
@@ -89,7 +89,7 @@ def evaluate(
     as_json: Json = False,
 ) -> None:
     """Ranking a test split: time and peak memory."""
-    from hale.bench.ranking import ranking_rows
+    from hale.lab.bench.ranking import ranking_rows
 
     _use(threads)
     _show(ranking_rows(load_graph(graph), model=model, dim=dim), out_file, as_json)
@@ -106,7 +106,7 @@ def growth(
     as_json: Json = False,
 ) -> None:
     """Time and memory of a step as the number of entities grows (synthetic graphs)."""
-    from hale.bench.growth import SIZES, growth_rows, plot_growth
+    from hale.lab.bench.growth import SIZES, growth_rows, plot_growth
 
     sizes = [size for size in SIZES if size <= most]
     rows = growth_rows(sizes=sizes, dim=dim, queries=queries)
@@ -132,10 +132,10 @@ def index(
     as_json: Json = False,
 ) -> None:
     """Answers from an index against exact ones: recall and speed (extra 'index')."""
-    from hale.bench.nearest import nearest_rows, synthetic_vectors, vectors_of
     from hale.errors import InputError
     from hale.export.index import Lifted
-    from hale.run import load_run
+    from hale.lab.bench.nearest import nearest_rows, synthetic_vectors, vectors_of
+    from hale.runs.run import load_run
 
     _use(threads)
     if run is None:
@@ -182,8 +182,8 @@ def race(
     as_json: Json = False,
 ) -> None:
     """Quality over training time, hale against PyKEEN (extra 'bench')."""
-    from hale.bench.race import RIVALS, plot_race, race_rows
     from hale.errors import UnknownNameError
+    from hale.lab.bench.race import RIVALS, plot_race, race_rows
 
     names = rivals.split(",") if rivals else list(RIVALS)
     for name in names:
@@ -206,7 +206,7 @@ def race(
 
 
 def _use(threads: int | None) -> None:
-    from hale.device import use_threads
+    from hale.engine.device import use_threads
 
     use_threads(threads)
 
@@ -218,7 +218,7 @@ def _show(
     hide: Sequence[str] = (),
 ) -> None:
     """A table of the rows, or one JSON object with them under 'rows'."""
-    from hale.bench.machine import machine
+    from hale.lab.bench.machine import machine
 
     result = {"machine": machine(), "rows": list(rows)}
     if out_file:

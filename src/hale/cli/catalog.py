@@ -11,7 +11,7 @@ from hale.cli.common import Json, app, out, print_json, reporting
 from hale.errors import SettingsError
 
 if TYPE_CHECKING:
-    from hale.graph import GraphSize
+    from hale.data.graph import GraphSize
     from hale.models import Model
 
 
@@ -28,10 +28,10 @@ def models(
     as_json: Json = False,
 ) -> None:
     """List the models: query vector, similarity, parameters at N, R and d, strategies."""
-    from hale.graph import GraphSize
+    from hale.data.graph import GraphSize
     from hale.models import MODELS
     from hale.objectives import OBJECTIVES
-    from hale.systems import strategies_for
+    from hale.runs.systems import strategies_for
 
     size = GraphSize(entities, relations)
     rows = [
@@ -73,7 +73,7 @@ def models(
 
 def _parameters(model: type[Model], size: GraphSize, dim: int) -> int | None:
     """Trainable numbers; None where a model does not take that dimension."""
-    from hale.systems import count_parameters
+    from hale.runs.systems import count_parameters
 
     try:
         return count_parameters(model, size, dim)
@@ -87,7 +87,7 @@ def strategies(as_json: Json = False) -> None:
     """List the training strategies: their losses and the models they go with."""
     from hale.models import MODELS
     from hale.objectives import OBJECTIVES
-    from hale.systems import common
+    from hale.runs.systems import common
 
     rows = [
         {

@@ -14,17 +14,17 @@ import typer
 from rich.console import Console
 
 from hale.errors import HaleError, HaleWarning
-from hale.recipes.rule import (
+from hale.settings import DEFAULT_BUDGET_SECONDS, DEFAULT_QUERIES, Settings
+from hale.settings.recipes.rule import (
     DENSE_DROPOUT,
     DENSE_GAMMA,
     DENSE_WEIGHT,
     SPARSE_GAMMA,
     SPARSE_WEIGHT,
 )
-from hale.settings import DEFAULT_BUDGET_SECONDS, DEFAULT_QUERIES, Settings
 
 if TYPE_CHECKING:
-    from hale.graph import Graph
+    from hale.data.graph import Graph
 
 app = typer.Typer(
     name="hale",
@@ -110,8 +110,8 @@ RunPath = Annotated[Path, typer.Argument(help="Folder of a run.", metavar="RUN")
 
 def load_graph(source: str, **options: Any) -> Graph:
     """Load a graph with download bars; its notes go to stderr."""
-    from hale.datasets import load
-    from hale.display import download_bars
+    from hale.cli.progress import download_bars
+    from hale.data.datasets import load
 
     with warnings.catch_warnings(), download_bars(err) as announce:
         warnings.simplefilter("ignore", HaleWarning)

@@ -38,10 +38,10 @@ def evaluate(
     as_json: Json = False,
 ) -> None:
     """Rank a split of a run's graph: filtered, over all entities, in both directions."""
-    from hale.device import use_threads
-    from hale.display import metrics_table
-    from hale.evaluator import evaluate as evaluate_run
-    from hale.run import load_run
+    from hale.cli.progress import metrics_table
+    from hale.engine.device import use_threads
+    from hale.evaluation.evaluator import evaluate as evaluate_run
+    from hale.runs.run import load_run
 
     use_threads(threads)
     loaded = load_run(run, device=device)
@@ -78,9 +78,9 @@ def show(
         return
     if run is None:
         raise InputError("Name the folder of a run, or ask for --engine.")
-    from hale.display import metrics_table, settings_table
-    from hale.plots import plot_training
-    from hale.run import load_run
+    from hale.cli.plots import plot_training
+    from hale.cli.progress import metrics_table, settings_table
+    from hale.runs.run import load_run
 
     loaded = load_run(run)
     if plot is not None:
@@ -124,7 +124,7 @@ def datasets(
     """List the named data sets, their sizes and where they are."""
     from rich.table import Table
 
-    from hale.datasets import CATALOG, locate
+    from hale.data.datasets import CATALOG, locate
     from hale.errors import UnknownNameError
 
     if fetch is not None:
@@ -161,8 +161,8 @@ def datasets(
 
 
 def _show_engine(as_json: bool) -> None:
-    from hale.device import use_threads
     from hale.engine import current
+    from hale.engine.device import use_threads
 
     found = current()
     threads = use_threads(None)

@@ -12,7 +12,7 @@ from hale.cli.common import INTERRUPTED, Json, app, err, out, print_json, report
 from hale.errors import HaleError, InputError, UnknownNameError
 
 if TYPE_CHECKING:
-    from hale.experiments import Entry
+    from hale.lab.paper import Entry
 
 RESULTS = Path("docs/results")
 
@@ -61,10 +61,10 @@ def reproduce(
     """
     from dataclasses import replace
 
-    from hale.display import LiveProgress
-    from hale.experiments import EXPERIMENTS, fill, is_current, read_cells
-    from hale.experiments.page import write_page
-    from hale.recipes import NAMES
+    from hale.cli.progress import LiveProgress
+    from hale.lab.paper import EXPERIMENTS, fill, is_current, read_cells
+    from hale.lab.paper.page import write_page
+    from hale.settings.recipes import NAMES
 
     if recipe not in NAMES:
         raise UnknownNameError("recipe", recipe, NAMES)

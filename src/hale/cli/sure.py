@@ -11,9 +11,9 @@ from hale.cli.common import Device, Json, RunPath, app, err, out, print_json, re
 from hale.errors import InputError, RunError
 
 if TYPE_CHECKING:
-    from hale.claims import Claims
-    from hale.graph import Graph
-    from hale.run import Run
+    from hale.data.graph import Graph
+    from hale.data.sources.labelled import Claims
+    from hale.runs.run import Run
 
 SkipBad = Annotated[bool, typer.Option("--skip-bad", help="Leave out lines that cannot be judged.")]
 
@@ -37,9 +37,9 @@ def calibrate(
     A relation with 10 triples or more, validation triples and negatives together,
     has a curve and a threshold of its own; the others share one.
     """
-    from hale.calibration import calibrate as calibrate_run
-    from hale.display_verdicts import fits_table
-    from hale.run import load_run
+    from hale.cli.verdict_tables import fits_table
+    from hale.evaluation.calibration import calibrate as calibrate_run
+    from hale.runs.run import load_run
 
     loaded = load_run(run, device=device)
     false = None
@@ -84,9 +84,9 @@ def classify(
     TRIPLES has the columns head, relation and tail, and perhaps a label (1 or 0).
     With labels or --negatives, accuracy, F1 and the calibration error are reported.
     """
-    from hale.display_verdicts import quality_table, verdicts_table
-    from hale.plots import plot_reliability
-    from hale.run import load_run
+    from hale.cli.plots import plot_reliability
+    from hale.cli.verdict_tables import quality_table, verdicts_table
+    from hale.runs.run import load_run
 
     if out_file is not None and out_file.suffix not in (".csv", ".parquet"):
         raise InputError(f"--out takes a .csv or .parquet file, got {out_file.name!r}.")
@@ -121,7 +121,7 @@ def classify(
 
 def _read(path: Path, graph: Graph, skip_bad: bool) -> Claims:
     """The claims of a file; what is left out is told on stderr."""
-    from hale.claims import read_claims
+    from hale.data.sources.labelled import read_claims
 
     claims = read_claims(path, graph, skip_bad=skip_bad)
     for fault in claims.faults:
@@ -141,9 +141,9 @@ def _with_negatives(true: Claims, false: Claims) -> tuple[Any, Any]:
 
 def _judge(run: Run, ids: Any) -> Any:
     """Verdicts by the run's calibration, which is made and kept where there is none."""
-    from hale.calibration import calibrate as calibrate_run
-    from hale.calibration import load_calibration
-    from hale.classifier import classify as classify_triples
+    from hale.evaluation.calibration import calibrate as calibrate_run
+    from hale.evaluation.calibration import load_calibration
+    from hale.evaluation.classification import classify as classify_triples
 
     calibration = load_calibration(run)
     if calibration is None:

@@ -28,10 +28,10 @@ def export(
     as_json: Json = False,
 ) -> None:
     """Write entity and relation vectors with their names, or an index, to a folder."""
-    from hale.device import use_threads
+    from hale.engine.device import use_threads
     from hale.errors import UnknownNameError
     from hale.export import FORMATS, export_run
-    from hale.run import load_run
+    from hale.runs.run import load_run
 
     if form not in FORMATS:
         raise UnknownNameError("format", form, FORMATS)

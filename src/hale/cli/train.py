@@ -129,12 +129,12 @@ def train(
     if resume and (out_folder is None or overwrite):
         raise InputError("--resume goes with --out RUN, and not with --overwrite.")
 
-    from hale.display import LiveProgress, metrics_table
-    from hale.evaluator import evaluate as evaluate_run
-    from hale.store import free_folder
-    from hale.systems import complete
-    from hale.trainer import check
-    from hale.trainer import train as train_run
+    from hale.cli.progress import LiveProgress, metrics_table
+    from hale.evaluation.evaluator import evaluate as evaluate_run
+    from hale.runs.folder import free_folder
+    from hale.runs.systems import complete
+    from hale.training.trainer import check
+    from hale.training.trainer import train as train_run
 
     settings = complete(**({} if resume else given))
     check(settings)  # faults are told before anything is read or fetched

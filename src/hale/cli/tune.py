@@ -35,8 +35,8 @@ def tune(
     `hale train GRAPH` and the options it prints.
     """
     from hale.settings import parse_duration
-    from hale.tuner import recipe_text, write_recipe
-    from hale.tuner import tune as search
+    from hale.training.tuner import recipe_text, write_recipe
+    from hale.training.tuner import tune as search
 
     try:
         seconds, each = parse_duration(budget), parse_duration(trial)

@@ -90,9 +90,9 @@ def update(
     as_json: Json = False,
 ) -> None:
     """Add the triples of FACTS to RUN, remove others, and train for a short while."""
-    from hale.display import LiveProgress, metrics_table
-    from hale.store import free_folder
-    from hale.updater import update as update_run
+    from hale.cli.progress import LiveProgress, metrics_table
+    from hale.runs.folder import free_folder
+    from hale.training.update.updater import update as update_run
 
     stem = re.sub(r"-updated(-[0-9]+)?$", "", run.resolve().name)  # an update of one
     folder = out_folder or free_folder(run.parent, f"{stem}-updated")

@@ -5,12 +5,12 @@ uniformity   the uniformity term alone, for squared L2 distances
 partition    the same sum for any score, in chunks of queries
 tiles        uniformity by plain torch calls on tiles of entities, any device: the reference
 native       the same in C++, for float32 on the CPU
-choice       which of the two sweeps; hale.kernel has the library, which build runs, and why
+choice       which of the two sweeps; hale.engine.library has the library, which build runs, and why
 """
 
 from hale.engine.contrast import Contrast, contrast
-from hale.engine.partition import mean_log_sum
+from hale.engine.library import Engine, current
+from hale.engine.log_sum import mean_log_sum
 from hale.engine.uniformity import uniformity
-from hale.kernel import Engine, current
 
 __all__ = ["Contrast", "Engine", "contrast", "current", "mean_log_sum", "uniformity"]

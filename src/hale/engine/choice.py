@@ -9,11 +9,11 @@ from typing import Protocol
 
 from torch import Tensor
 
-from hale.activations import Activation
 from hale.engine import native, tiles
+from hale.engine.activations import Activation
+from hale.engine.library import current
 from hale.engine.tiles import Pairs, Swept
 from hale.errors import HaleWarning
-from hale.kernel import current
 
 
 class Sweep(Protocol):

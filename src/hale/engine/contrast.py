@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from hale import geometry
-from hale.activations import Activation
-from hale.engine import native
+from hale.engine import geometry, native
+from hale.engine.activations import Activation
 from hale.engine.choice import choose
+from hale.engine.rows import with_rows
 from hale.engine.tiles import Pairs
 from hale.engine.uniformity import (
     all_within,
@@ -21,7 +21,6 @@ from hale.engine.uniformity import (
     uniformity,
 )
 from hale.errors import InputError
-from hale.models.tables import with_rows
 
 
 class Contrast(NamedTuple):

@@ -7,8 +7,8 @@ import threading
 import torch
 from torch import Tensor
 
-from hale import kernel
-from hale.activations import Activation, Arctanh, Double, Halin, Hanon, Identity, XExp
+from hale.engine import library as kernel
+from hale.engine.activations import Activation, Arctanh, Double, Halin, Hanon, Identity, XExp
 from hale.engine.tiles import Gradients, Pairs, Swept
 
 # In the order of the C++ enum.

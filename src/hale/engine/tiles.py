@@ -20,8 +20,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from hale import geometry
-from hale.activations import Activation
+from hale.engine import geometry
+from hale.engine.activations import Activation
 
 # (query, entity) index tensors of equal length
 Pairs = tuple[Tensor, Tensor]

@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from hale.activations import Activation, Halin, Hanon
+from hale.engine.activations import Activation, Halin, Hanon
 from hale.engine.choice import choose
 from hale.engine.tiles import Pairs
 from hale.errors import InputError

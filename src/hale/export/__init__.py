@@ -13,6 +13,6 @@ formats       one door to all of them
 
 from hale.export.formats import FORMATS, export_run
 from hale.export.index import EntityIndex, open_index
-from hale.export.query import query_vectors
+from hale.export.query_vector import query_vectors
 
 __all__ = ["FORMATS", "EntityIndex", "export_run", "open_index", "query_vectors"]

@@ -10,14 +10,14 @@ import numpy as np
 
 import hale.version
 from hale.errors import EvaluationError, UnknownNameError
-from hale.export.arrays import write_npy
+from hale.export.columnar import write_csv, write_parquet
 from hale.export.folder import fresh_folder
-from hale.export.frames import write_csv, write_parquet
 from hale.export.index import lift, write_index
-from hale.export.tables import Tables, tables_of
+from hale.export.npy import write_npy
 from hale.export.tensorboard import write_tensorboard
+from hale.export.vectors import Tables, tables_of
 from hale.export.word2vec import write_word2vec
-from hale.run import Run
+from hale.runs.run import Run
 
 WRITERS: dict[str, Callable[[Tables, Path], None]] = {
     "npy": write_npy,

@@ -16,9 +16,9 @@ import torch
 from numpy.typing import NDArray
 
 from hale.errors import InputError, MissingExtraError
-from hale.export.arrays import write_lines
 from hale.export.folder import read_about
-from hale.export.tables import Floats, Tables
+from hale.export.npy import write_lines
+from hale.export.vectors import Floats, Tables
 from hale.models import Model
 
 FILE = "entities.usearch"

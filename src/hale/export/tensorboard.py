@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from hale.export.arrays import write_lines
-from hale.export.rows import joined, write_rows
-from hale.export.tables import Tables
+from hale.export.npy import write_lines
+from hale.export.text_rows import joined, write_rows
+from hale.export.vectors import Tables
 
 CONFIG = """\
 embeddings {

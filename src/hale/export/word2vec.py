@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from hale.export.arrays import write_lines
-from hale.export.rows import joined, write_rows
-from hale.export.tables import Floats, Tables
+from hale.export.npy import write_lines
+from hale.export.text_rows import joined, write_rows
+from hale.export.vectors import Floats, Tables
 
 
 def write_word2vec(tables: Tables, folder: Path) -> None:

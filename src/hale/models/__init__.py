@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Unpack
 
+from hale.data.graph import GraphSize
 from hale.errors import UnknownNameError
-from hale.graph import GraphSize
 from hale.models.atte import AttE
 from hale.models.atth import AttH
 from hale.models.base import Model, Options, Similarity

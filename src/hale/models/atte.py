@@ -8,8 +8,8 @@ from typing import Unpack
 import torch
 from torch import Tensor, nn
 
-from hale import geometry
-from hale.graph import GraphSize
+from hale.data.graph import GraphSize
+from hale.engine import geometry
 from hale.models.base import Options, even
 from hale.models.shifted import Shifted
 from hale.models.tables import Turns, relation_table

@@ -11,9 +11,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from hale import geometry
+from hale.data.graph import GraphSize
+from hale.engine import geometry
 from hale.errors import SettingsError
-from hale.graph import GraphSize
 from hale.models.dropout import Dropout
 from hale.models.tables import Table, relation_table
 

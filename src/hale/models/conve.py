@@ -9,8 +9,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from hale.data.graph import GraphSize
 from hale.errors import SettingsError
-from hale.graph import GraphSize
 from hale.models.base import Model, Options
 from hale.models.norm import Norm
 from hale.models.tables import relation_table

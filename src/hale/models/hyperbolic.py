@@ -7,8 +7,8 @@ from typing import ClassVar, Unpack
 from torch import Tensor, nn
 from torch.nn import functional
 
-from hale import poincare
-from hale.graph import GraphSize
+from hale.data.graph import GraphSize
+from hale.engine import poincare
 from hale.models.base import ONE, Options, Similarity
 from hale.models.shifted import Shifted
 from hale.models.tables import relation_table

@@ -6,7 +6,7 @@ from typing import Unpack
 
 from torch import Tensor
 
-from hale.graph import GraphSize
+from hale.data.graph import GraphSize
 from hale.models.base import Options
 from hale.models.shifted import Shifted
 from hale.models.tables import Stretches

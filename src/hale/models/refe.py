@@ -6,8 +6,8 @@ from typing import Unpack
 
 from torch import Tensor
 
-from hale import geometry
-from hale.graph import GraphSize
+from hale.data.graph import GraphSize
+from hale.engine import geometry
 from hale.models.base import Options, even
 from hale.models.shifted import Shifted
 from hale.models.tables import Turns

@@ -6,10 +6,10 @@ from typing import Unpack
 
 from torch import Tensor
 
-from hale.graph import GraphSize
+from hale.data.graph import GraphSize
+from hale.engine.turns import turn
 from hale.models.base import Model, Options, even
 from hale.models.tables import Turns
-from hale.rows import turn
 
 
 class RotatE(Model):

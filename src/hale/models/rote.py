@@ -6,11 +6,11 @@ from typing import Unpack
 
 from torch import Tensor
 
-from hale.graph import GraphSize
+from hale.data.graph import GraphSize
+from hale.engine.turns import turn
 from hale.models.base import Options, even
 from hale.models.shifted import Shifted
 from hale.models.tables import Turns
-from hale.rows import turn
 
 
 class RotE(Shifted):

@@ -6,11 +6,11 @@ from typing import Unpack
 
 from torch import Tensor, nn
 
-from hale.graph import GraphSize
+from hale.data.graph import GraphSize
+from hale.engine.turns import turn
 from hale.models.base import Options
 from hale.models.rote import RotE
 from hale.models.tables import relation_table
-from hale.rows import turn
 
 
 class RotL(RotE):

@@ -7,7 +7,7 @@ from typing import Unpack
 
 from torch import Tensor, nn
 
-from hale.graph import GraphSize
+from hale.data.graph import GraphSize
 from hale.models.base import Model, Options
 from hale.models.tables import relation_table
 

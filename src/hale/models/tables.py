@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import torch
 from torch import Tensor, nn
 
-from hale import geometry
-from hale.graph import GraphSize
-from hale.rows import add_rows
+from hale.data.graph import GraphSize
+from hale.engine import geometry
 
 
 class Table(nn.Module):
@@ -84,26 +81,3 @@ class Turns(RelationTable):
 def relation_table(size: GraphSize, dim: int) -> RelationTable:
     """A table with a row per relation and per reciprocal (2R, dim), not yet filled."""
     return RelationTable(size, dim)
-
-
-def with_rows(table: Tensor, ids: Tensor) -> tuple[Tensor, Tensor]:
-    """The table itself (N, d) and some of its rows (B, d), as one step for autograd.
-
-    Its backward pass adds the rows' gradient to the table's in place, where two steps would
-    fill a second table with zeros and add it. So the first result is for one use, by a
-    function that hands over its gradient and keeps no hold of it, as those of the engine do.
-    """
-    whole, rows = _WithRows.apply(table, ids)  # type: ignore[no-untyped-call]
-    return whole, rows
-
-
-class _WithRows(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx: Any, table: Tensor, ids: Tensor) -> tuple[Tensor, Tensor]:
-        ctx.save_for_backward(ids)
-        return table.view_as(table), table.index_select(0, ids)
-
-    @staticmethod
-    def backward(ctx: Any, by_table: Tensor, by_rows: Tensor) -> tuple[Tensor, None]:
-        (ids,) = ctx.saved_tensors
-        return add_rows(by_table, ids, by_rows), None

@@ -9,8 +9,8 @@ from typing import ClassVar, Unpack
 import torch
 from torch import Tensor, nn
 
-from hale import geometry
-from hale.graph import GraphSize
+from hale.data.graph import GraphSize
+from hale.engine import geometry
 from hale.models.base import Model, Options
 from hale.models.norm import Norm
 from hale.models.tables import relation_table

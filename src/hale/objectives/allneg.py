@@ -8,12 +8,12 @@ from typing import ClassVar, Self
 import torch
 from torch import Tensor
 
+from hale.data.graph import KnownAnswers
 from hale.engine import mean_log_sum, uniformity
-from hale.graph import KnownAnswers
+from hale.engine.rows import with_rows
 from hale.models import Model, Similarity
-from hale.models.tables import with_rows
 from hale.objectives.base import Loss, Objective
-from hale.objectives.known import known_pairs
+from hale.objectives.left_out import known_pairs
 from hale.objectives.scoring import Scoring, scoring_of
 from hale.settings import Settings
 

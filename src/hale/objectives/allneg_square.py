@@ -8,7 +8,7 @@ from typing import ClassVar, NamedTuple, Self
 import torch
 from torch import Tensor
 
-from hale.graph import KnownAnswers
+from hale.data.graph import KnownAnswers
 from hale.models import Model, Similarity
 from hale.models.complex import ComplEx
 from hale.models.distmult import DistMult

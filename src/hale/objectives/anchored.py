@@ -7,7 +7,7 @@ from copy import copy
 import torch
 from torch import Tensor
 
-from hale.graph import KnownAnswers
+from hale.data.graph import KnownAnswers
 from hale.models import Model
 from hale.objectives.base import Criterion, Loss
 

@@ -10,7 +10,7 @@ from typing import ClassVar, Protocol, Self
 import torch
 from torch import Tensor
 
-from hale.graph import KnownAnswers
+from hale.data.graph import KnownAnswers
 from hale.models import Model, Similarity
 from hale.settings import Settings
 

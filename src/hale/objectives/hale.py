@@ -10,14 +10,14 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from hale.activations import Activation, Halin, Hanon, make_activation
+from hale.data.graph import KnownAnswers
 from hale.engine import contrast
+from hale.engine.activations import Activation, Halin, Hanon, make_activation
+from hale.engine.rows import with_rows
 from hale.errors import InputError
-from hale.graph import KnownAnswers
 from hale.models import Model, Similarity
-from hale.models.tables import with_rows
 from hale.objectives.base import Loss, Objective
-from hale.objectives.known import known_pairs
+from hale.objectives.left_out import known_pairs
 from hale.settings import Settings
 
 

@@ -8,7 +8,7 @@ from typing import ClassVar, Self
 import torch
 from torch import Tensor
 
-from hale.graph import KnownAnswers
+from hale.data.graph import KnownAnswers
 from hale.models import Model, Similarity
 from hale.objectives.base import Loss, Objective
 from hale.objectives.scoring import Scoring, scoring_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from hale.graph import KnownAnswers
+from hale.data.graph import KnownAnswers
 from hale.models import Model
 from hale.objectives.base import Criterion, Loss
 

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import softplus
 
-from hale.graph import KnownAnswers
+from hale.data.graph import KnownAnswers
 from hale.models import Model, Similarity
 from hale.objectives.base import Loss, Objective
 from hale.objectives.scoring import Scoring, scoring_of

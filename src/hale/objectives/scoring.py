@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from hale.activations import Activation, Identity, make_activation
+from hale.engine.activations import Activation, Identity, make_activation
 from hale.models import Model
 from hale.settings import Settings
 

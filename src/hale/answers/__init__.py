@@ -1,0 +1,1 @@
+"""Answers: predict, discover, neighbours and why."""

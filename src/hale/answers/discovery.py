@@ -1,0 +1,205 @@
+"""Discover: the most plausible facts that a graph lacks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from itertools import product
+from typing import Any
+
+import numpy as np
+import polars as pl
+import torch
+from torch import Tensor
+
+from hale.answers.arrays import HEAD, RELATION, TABLE_ROWS, TAIL, Found, tables
+from hale.answers.predictor import check
+from hale.answers.scorer import Pairs, Scorer, Scores
+from hale.data.graph import Graph, Ids
+from hale.engine.device import keep_freed_memory
+from hale.evaluation.calibration import kept_calibration
+from hale.runs.run import Run
+
+Progress = Callable[[int, int], object]  # queries done, queries in all
+
+
+@dataclass(frozen=True)
+class MissingFact:
+    """A fact that the graph lacks and the model finds plausible."""
+
+    rank: int  # among the facts of the relation, or of all relations when none was named
+    head: str
+    head_label: str | None
+    relation: str
+    tail: str
+    tail_label: str | None
+    score: float  # score(h, r, t), of the fact read from head to tail
+    probability: float | None = None  # None while the run's scores are not calibrated
+
+    def as_dict(self) -> dict[str, Any]:
+        """Ready for JSON."""
+        found = asdict(self)
+        if self.probability is None:
+            del found["probability"]
+        return found
+
+
+def facts_frame(facts: Sequence[MissingFact]) -> pl.DataFrame:
+    """Missing facts as a table, one a row, with the fields of ``MissingFact`` as columns."""
+    schema: dict[str, type[pl.DataType]] = {
+        **dict.fromkeys(("head", "relation", "tail", "head_label", "tail_label"), pl.String),
+        "rank": pl.Int32,
+        "score": pl.Float32,
+    }
+    if any(fact.probability is not None for fact in facts):
+        schema["probability"] = pl.Float32
+    return pl.DataFrame([fact.as_dict() for fact in facts], schema=schema)
+
+
+@torch.inference_mode()
+def discover(
+    run: Run,
+    relations: Sequence[str] | None = None,
+    *,
+    k: int = 100,
+    progress: Progress | None = None,
+) -> list[MissingFact]:
+    """The k missing facts with the highest score(h, r, t): of each relation named, or of all.
+
+    All N * N facts of a relation are weighed, a chunk of heads at a time. Known
+    facts of every split are left out, and so are facts of an entity with itself
+    where the relation has none. Facts have a probability where a calibration is kept
+    with the run. Scores of one relation are comparable; those of
+    different relations only roughly, since each has its own scale.
+    """
+    check(k)
+    keep_freed_memory()
+    graph = run.graph
+    asked = _relation_ids(graph, relations)
+    pools = [[number] for number in asked] if relations is not None else [asked]
+    work = _Work(run, len(asked) * len(graph.entities), progress)
+    return [fact for pool in pools for fact in _best_of(work, pool, k)]
+
+
+@torch.inference_mode()
+def discover_each(
+    run: Run,
+    relations: Sequence[str] | None = None,
+    *,
+    k: int = 10,
+    progress: Progress | None = None,
+) -> Iterator[pl.DataFrame]:
+    """The k best missing answers to every query of the relations named, or of all, as tables.
+
+    Every relation is asked for the tails of all N heads and then for the heads of
+    all N tails: 2RN queries. Left out is what ``discover`` leaves out. The tables
+    have the columns of ``Found.table`` but 'known', and come one after the other,
+    so that memory stays the same however many there are.
+    """
+    check(k)
+    keep_freed_memory()
+    graph = run.graph
+    asked = _relation_ids(graph, relations)
+    work = _Work(run, 2 * len(asked) * len(graph.entities), progress)
+    for table in tables(graph, _find_each(work, asked, k)):
+        yield table.drop("known")
+
+
+class _Work:
+    """Chunk after chunk of a relation's queries, and how far it has come."""
+
+    def __init__(self, run: Run, total: int, progress: Progress | None) -> None:
+        self.run, self.scorer, self.graph = run, Scorer(run.model), run.graph
+        self.calibration = kept_calibration(run)
+        graph = run.graph
+        self.done, self.total, self.progress = 0, total, progress
+        triples = np.concatenate([graph.train, graph.valid, graph.test])
+        loops = triples[triples[:, HEAD] == triples[:, TAIL], 1]
+        self.may_loop = set(loops.tolist())
+
+    def chunks(self, relation: int, given: Ids) -> Iterator[tuple[slice, Tensor, Pairs]]:
+        """Scores (b, N) of chunk after chunk of the given entities, and what is left out of them.
+
+        ``relation`` may be a reciprocal one. The slice tells which of ``given``.
+        """
+        for start in range(0, len(given), self.scorer.chunk):
+            part = slice(start, min(start + self.scorer.chunk, len(given)))
+            relations = np.full(part.stop - start, relation)
+            rows, columns = self.graph.known_answers.of(given[part], relations)
+            if relation % len(self.graph.relations) not in self.may_loop:
+                rows = np.concatenate([rows, np.arange(len(relations))])
+                columns = np.concatenate([columns, given[part]])
+            without = rows, columns
+            yield part, self.scorer.entities(given[part], relations, without), without
+            self.done += len(relations)
+            if self.progress is not None:
+                self.progress(self.done, self.total)
+
+
+def _best_of(work: _Work, relations: list[int], k: int) -> Iterator[MissingFact]:
+    """The k best missing facts of some relations together, best first."""
+    heads = np.arange(len(work.graph.entities))
+    best: Scores = np.empty(0, dtype=np.float32)
+    facts: Ids = np.empty((0, 3), dtype=np.int64)
+    for relation in relations:
+        for part, scores, without in work.chunks(relation, heads):
+            values, places = work.scorer.best_of_all(scores, k, without)
+            rows, tails = np.divmod(places, len(heads))
+            fresh = np.stack([heads[part][rows], np.full(len(rows), relation), tails], axis=1)
+            best, facts = np.concatenate([best, values]), np.concatenate([facts, fresh])
+            order = np.argsort(-best, kind="stable")[:k]
+            best, facts = best[order], facts[order]
+    graph = work.graph
+    sure: list[float | None] = [None] * len(facts)
+    if work.calibration is not None:
+        sure = list(work.calibration.probability_of(work.run, facts))
+    for rank, (score, fact) in enumerate(zip(best.tolist(), facts.tolist(), strict=True), start=1):
+        head, tail = graph.entities[fact[HEAD]], graph.entities[fact[TAIL]]
+        yield MissingFact(
+            rank=rank,
+            head=head,
+            head_label=graph.label(head),
+            relation=graph.relations[fact[RELATION]],
+            tail=tail,
+            tail_label=graph.label(tail),
+            score=score,
+            probability=None if sure[rank - 1] is None else float(sure[rank - 1] or 0.0),
+        )
+
+
+def _find_each(work: _Work, relations: list[int], k: int) -> Iterator[Found]:
+    """The k best missing answers to all queries, as many at a time as fill a table.
+
+    The best of a chunk go straight to their place in it: small arrays kept between
+    chunks would pin the memory between which the scores come and go.
+    """
+    num_entities, num_relations = work.graph.size
+    k = min(k, num_entities)
+    group = max(1, TABLE_ROWS // k)
+    for relation, place in product(relations, (TAIL, HEAD)):
+        asked = relation if place == TAIL else relation + num_relations
+        for start in range(0, num_entities, group):
+            given = np.arange(start, min(start + group, num_entities))
+            values = np.empty((len(given), k), dtype=np.float32)
+            answers = np.empty((len(given), k), dtype=np.int64)
+            for part, scores, without in work.chunks(asked, given):
+                values[part], answers[part] = work.scorer.best(scores, k, without)
+            row, rank = np.nonzero(values > -np.inf)
+            triples = np.empty((len(row), 3), dtype=np.int64)
+            triples[:, 2 - place] = given[row]
+            triples[:, RELATION] = relation
+            triples[:, place] = answers[row, rank]
+            yield Found(
+                num_queries=len(given),
+                triples=triples,
+                place=np.full(len(row), place, dtype=np.int8),
+                query=row,
+                rank=rank + 1,
+                score=values[row, rank],
+                split=np.full(len(row), -1, dtype=np.int8),
+            )
+
+
+def _relation_ids(graph: Graph, relations: Sequence[str] | None) -> list[int]:
+    names = graph.relations.names if relations is None else relations
+    return list(dict.fromkeys(graph.relations.id(name) for name in names))

@@ -1,0 +1,76 @@
+"""Neighbours: the entities nearest to one, by their vectors."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any, Literal, get_args
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from hale.engine import geometry
+from hale.engine.topk import top
+from hale.errors import EvaluationError, InputError, UnknownNameError
+from hale.evaluation.evaluator import CHUNK_ELEMENTS
+from hale.runs.run import Run
+
+Metric = Literal["l2", "cosine"]
+
+
+@dataclass(frozen=True)
+class Neighbor:
+    """An entity and how far it is: ||x - y||, or 1 - cos(x, y)."""
+
+    rank: int
+    entity: str
+    label: str | None
+    distance: float
+
+    def as_dict(self) -> dict[str, Any]:
+        """Ready for JSON."""
+        return asdict(self)
+
+
+@torch.inference_mode()
+def neighbors(run: Run, entity: str, *, k: int = 10, metric: Metric = "l2") -> list[Neighbor]:
+    """The k entities whose vectors are nearest to that of ``entity``, nearest first.
+
+    By the L2 distance ||x - y||, or by the cosine distance 1 - <x, y> / (||x|| ||y||).
+    The entity itself is not among them, so there are at most N - 1.
+    """
+    if k < 1:
+        raise InputError(f"The number of neighbours is at least 1, got {k}.")
+    if metric not in get_args(Metric):
+        raise UnknownNameError("metric", metric, get_args(Metric))
+    graph = run.graph
+    itself = graph.entity_id(entity)
+    distances = distances_to(run.model.places(), itself, metric)
+    if not torch.isfinite(distances).all():
+        raise EvaluationError("The model holds vectors that are not finite; train it again.")
+    distances[itself] = torch.inf
+    nearness, ids = top(-distances[None], min(k, len(distances) - 1))
+    return [
+        Neighbor(rank, graph.entities[number], graph.label(graph.entities[number]), -value)
+        for rank, (number, value) in enumerate(
+            zip(ids[0].tolist(), nearness[0].tolist(), strict=True), start=1
+        )
+    ]
+
+
+def distances_to(vectors: Tensor, row: int, metric: Metric = "l2") -> Tensor:
+    """The distance of every row to one of them: (N, d) -> (N,).
+
+    By differences, a chunk of rows at a time: exact also where vectors nearly meet.
+    """
+    chunk = max(1, CHUNK_ELEMENTS // vectors.shape[1])
+    measure = {"l2": _l2, "cosine": _cosine}[metric]
+    return torch.cat([measure(part, vectors[row]) for part in torch.split(vectors, chunk)])
+
+
+def _l2(vectors: Tensor, vector: Tensor) -> Tensor:
+    return geometry.squared_distance(vectors, vector).sqrt()
+
+
+def _cosine(vectors: Tensor, vector: Tensor) -> Tensor:
+    return 1 - functional.cosine_similarity(vectors, vector, dim=-1)

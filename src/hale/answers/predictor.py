@@ -1,0 +1,291 @@
+"""Predictor: the answers that a run gives to queries."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+from typing import Any, Literal, get_args
+
+import numpy as np
+import torch
+
+from hale.answers.arrays import HEAD, RELATION, TAIL, Found
+from hale.answers.queries import OPEN, Query, query_ids
+from hale.answers.scorer import NONE, Pairs, Scorer, Scores
+from hale.data.graph import SPLITS, Graph, Ids, Split
+from hale.errors import InputError, UnknownNameError
+from hale.evaluation.calibration import Calibration, calibration_of, kept_calibration
+from hale.runs.run import Run
+
+Known = Literal["mark", "drop"]
+
+
+@dataclass(frozen=True)
+class Answer:
+    """One answer, and the split that holds it if the graph knows the fact already."""
+
+    rank: int
+    name: str
+    label: str | None
+    score: float  # higher is better; -||q - e||^2, at most 0, for models that score by distance
+    split: Split | None
+    kind: Literal["entity", "relation"] = "entity"
+    probability: float | None = None  # None while the run's scores are not calibrated
+
+    @property
+    def entity(self) -> str:
+        """The answer's name."""
+        return self.name
+
+    @property
+    def known(self) -> bool:
+        """Whether the graph holds the fact, in any split."""
+        return self.split is not None
+
+    def as_dict(self) -> dict[str, Any]:
+        """Ready for JSON; the name stands under 'entity' or 'relation'."""
+        label = {"label": self.label} if self.kind == "entity" else {}
+        sure = {} if self.probability is None else {"probability": self.probability}
+        return {
+            "rank": self.rank,
+            self.kind: self.name,
+            **label,
+            "score": self.score,
+            **sure,
+            "known": self.known,
+        }
+
+
+@dataclass(frozen=True)
+class Answers(Sequence[Answer]):
+    """The best answers to a query with one empty place, best first."""
+
+    head: str | None
+    relation: str | None
+    tail: str | None
+    answers: tuple[Answer, ...]
+
+    def __len__(self) -> int:
+        return len(self.answers)
+
+    def __getitem__(self, place: Any) -> Any:
+        return self.answers[place]
+
+    def __iter__(self) -> Iterator[Answer]:
+        return iter(self.answers)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Ready for JSON."""
+        return {
+            "head": self.head,
+            "relation": self.relation,
+            "tail": self.tail,
+            "answers": [answer.as_dict() for answer in self.answers],
+        }
+
+
+def predict(
+    run: Run,
+    *,
+    head: str | None = None,
+    relation: str | None = None,
+    tail: str | None = None,
+    k: int = 10,
+    known: Known = "mark",
+    above: float | None = None,
+) -> Answers:
+    """The k best tails of (head, relation), heads of (relation, tail) or relations of (head, tail).
+
+    Entities are named by id or by a label that only one of them has. Known facts
+    are marked or, with ``known="drop"``, left out. More than there are (N entities
+    or R relations) are not to be had. Answers have a probability where a calibration
+    is kept with the run; ``above`` keeps those of the k that reach one, and calibrates
+    against sampled negatives where none is kept.
+    """
+    asked = [Query(head, relation, tail)]
+    (answers,) = predict_many(run, asked, k=k, known=known, above=above)
+    return answers
+
+
+def predict_many(
+    run: Run,
+    queries: Iterable[tuple[str | None, str | None, str | None]],
+    *,
+    k: int = 10,
+    known: Known = "mark",
+    above: float | None = None,
+) -> Iterator[Answers]:
+    """The answers to each query (head, relation, tail) with one None, in order; see ``predict``.
+
+    Queries are read and answered in chunks, so memory stays the same however
+    many there are, if the caller lets the answers go.
+    """
+    check(k, known, above)
+    sure = _calibration(run, above)
+    waiting, chunk = iter(queries), Scorer(run.model).chunk
+    while part := [query_ids(run.graph, query) for query in islice(waiting, chunk)]:
+        ids = np.array(part, dtype=np.int64)
+        yield from _answers_to(run, ids, k=k, known=known, above=above, sure=sure)
+
+
+def answers_to(
+    run: Run, queries: Ids, *, k: int, known: Known = "mark", above: float | None = None
+) -> Iterator[Answers]:
+    """The answers to queries by id (n, 3), OPEN in the place that is asked for."""
+    sure = _calibration(run, above)
+    return _answers_to(run, queries, k=k, known=known, above=above, sure=sure)
+
+
+def _answers_to(
+    run: Run,
+    queries: Ids,
+    *,
+    k: int,
+    known: Known,
+    above: float | None,
+    sure: Calibration | None,
+) -> Iterator[Answers]:
+    start = 0
+    for found in _find_all(run, queries, k=k, known=known, above=above, sure=sure):
+        part = queries[start : start + found.num_queries]
+        bounds = np.searchsorted(found.query, np.arange(len(part) + 1)).tolist()
+        for number, query in enumerate(part):
+            rows = range(bounds[number], bounds[number + 1])
+            answers = tuple(_answer(run.graph, found, row) for row in rows)
+            yield Answers(*_names(run.graph, query), answers)
+        start += len(part)
+
+
+def find_answers(
+    run: Run, queries: Ids, *, k: int, known: Known = "mark", above: float | None = None
+) -> Iterator[Found]:
+    """The same as arrays, a chunk of queries at a time."""
+    sure = _calibration(run, above)
+    return _find_all(run, queries, k=k, known=known, above=above, sure=sure)
+
+
+@torch.inference_mode()
+def _find_all(
+    run: Run,
+    queries: Ids,
+    *,
+    k: int,
+    known: Known,
+    above: float | None,
+    sure: Calibration | None,
+) -> Iterator[Found]:
+    check(k, known, above)
+    scorer = Scorer(run.model)
+    for start in range(0, len(queries), scorer.chunk):
+        found = _find(scorer, run.graph, queries[start : start + scorer.chunk], k, known)
+        yield found if sure is None else _with_probabilities(run, found, sure, above)
+
+
+def _calibration(run: Run, above: float | None) -> Calibration | None:
+    """What gives probabilities: the calibration kept with the run; one made now if it must be."""
+    return kept_calibration(run) if above is None else calibration_of(run)
+
+
+def _with_probabilities(run: Run, found: Found, sure: Calibration, above: float | None) -> Found:
+    """The answers with their probabilities; of a threshold, those that reach it."""
+    probability = sure.probability_of(run, found.triples)
+    keep = np.flatnonzero(probability >= (0.0 if above is None else above))
+    return replace(
+        found,
+        triples=found.triples[keep],
+        place=found.place[keep],
+        query=found.query[keep],
+        rank=found.rank[keep],
+        score=found.score[keep],
+        split=found.split[keep],
+        probability=probability[keep],
+    )
+
+
+def check(k: int, known: Known = "mark", above: float | None = None) -> None:
+    """Refuse what no query can be answered with."""
+    if k < 1:
+        raise InputError(f"The number of answers is at least 1, got {k}.")
+    if known not in get_args(Known):
+        raise UnknownNameError("treatment of known facts", known, get_args(Known))
+    if above is not None and not 0 <= above <= 1:
+        raise InputError(f"A probability lies between 0 and 1, got {above:g}.")
+
+
+def _find(scorer: Scorer, graph: Graph, queries: Ids, k: int, known: Known) -> Found:
+    """One chunk: queries for entities in one table of scores, those for relations in another."""
+    place = (queries == OPEN).argmax(axis=1)
+    parts = []
+    for rows, find in (
+        (np.flatnonzero(place != RELATION), _find_entities),
+        (np.flatnonzero(place == RELATION), _find_relations),
+    ):
+        if not len(rows):
+            continue
+        values, columns = find(scorer, graph, queries[rows], k, known)
+        row, rank = np.nonzero(values > -np.inf)
+        triples = queries[rows[row]]
+        triples[np.arange(len(row)), place[rows[row]]] = columns[row, rank]
+        parts.append((rows[row], rank + 1, triples, values[row, rank]))
+    query, rank, triples, score = (np.concatenate(column) for column in zip(*parts, strict=True))
+    order = np.argsort(query, kind="stable")
+    query, triples = query[order], triples[order]
+    return Found(
+        num_queries=len(queries),
+        triples=triples,
+        place=place[query].astype(np.int8),
+        query=query,
+        rank=rank[order],
+        score=score[order],
+        split=graph.facts.split_codes(triples),
+    )
+
+
+def _find_entities(
+    scorer: Scorer, graph: Graph, queries: Ids, k: int, known: Known
+) -> tuple[Scores, Ids]:
+    asks_head = queries[:, HEAD] == OPEN  # the reciprocal relation asks for heads
+    given = np.where(asks_head, queries[:, TAIL], queries[:, HEAD])
+    relations = queries[:, RELATION] + asks_head * len(graph.relations)
+    without = graph.known_answers.of(given, relations) if known == "drop" else NONE
+    return scorer.best(scorer.entities(given, relations, without), k, without)
+
+
+def _find_relations(
+    scorer: Scorer, graph: Graph, queries: Ids, k: int, known: Known
+) -> tuple[Scores, Ids]:
+    heads, tails = queries[:, HEAD], queries[:, TAIL]
+    without: Pairs = NONE
+    if known == "drop":
+        facts = np.repeat(queries, len(graph.relations), axis=0)
+        facts[:, RELATION] = np.tile(np.arange(len(graph.relations)), len(queries))
+        held = graph.facts.split_codes(facts).reshape(len(queries), -1) >= 0
+        rows, columns = np.nonzero(held)
+        without = rows, columns
+    return scorer.best(scorer.relations(heads, tails, without), k, without)
+
+
+def _names(graph: Graph, query: Ids) -> tuple[str | None, str | None, str | None]:
+    head, relation, tail = query.tolist()
+    return (
+        None if head == OPEN else graph.entities[head],
+        None if relation == OPEN else graph.relations[relation],
+        None if tail == OPEN else graph.entities[tail],
+    )
+
+
+def _answer(graph: Graph, found: Found, row: int) -> Answer:
+    place, split = int(found.place[row]), int(found.split[row])
+    number = int(found.triples[row, place])
+    is_relation = place == RELATION
+    name = graph.relations[number] if is_relation else graph.entities[number]
+    return Answer(
+        rank=int(found.rank[row]),
+        name=name,
+        label=None if is_relation else graph.label(name),
+        score=float(found.score[row]),
+        split=None if split < 0 else SPLITS[split],
+        kind="relation" if is_relation else "entity",
+        probability=None if found.probability is None else float(found.probability[row]),
+    )

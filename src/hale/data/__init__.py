@@ -1,0 +1,1 @@
+"""Data: files, frames and names -> Graph; named data sets; revisions of a graph."""

@@ -1,0 +1,102 @@
+"""Where data sets lie on this machine, and how a missing one gets there."""
+
+from __future__ import annotations
+
+import os
+import tarfile
+import zlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+from hale.data.datasets.catalog import CATALOG, Dataset, RemoteFile
+from hale.data.datasets.download import Progress, fetch
+from hale.errors import DatasetError, DownloadError
+
+BUNDLED = Path(__file__).parent
+
+# Called with the URL when its transfer begins; returns what follows the bytes.
+Announce = Callable[[str], Progress]
+
+
+class Place(NamedTuple):
+    """Where a data set was found, in words and as a folder."""
+
+    source: str  # 'HALE_DATA', 'bundled', 'cache'
+    folder: Path
+
+
+def locate(name: str) -> Place | None:
+    """The folder of a data set on this machine, or None when it is not here."""
+    for root in os.environ.get("HALE_DATA", "").split(os.pathsep):
+        folder = Path(root) / name
+        if root and any(folder.glob("train*")):
+            return Place("HALE_DATA", folder)
+    dataset = CATALOG.get(name)
+    if dataset is None:
+        return None
+    if not dataset.files:
+        return Place("bundled", BUNDLED / name)
+    folder = cache_folder() / name
+    if all((folder / f"{split}.txt").is_file() for split in dataset.files):
+        return Place("cache", folder)
+    return None
+
+
+def cache_folder() -> Path:
+    """Where downloads go: ``HALE_CACHE``, else the user's cache folder."""
+    if given := os.environ.get("HALE_CACHE"):
+        return Path(given)
+    root = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(root) / "hale"
+
+
+def download(dataset: Dataset, *, announce: Announce | None = None) -> Path:
+    """Fetch what is missing of a data set, verify it, and return its folder."""
+    folder = cache_folder() / dataset.name
+    for split, remote in dataset.files.items():
+        target = folder / f"{split}.txt"
+        if not target.is_file():
+            content = _content(remote, folder, announce)
+            waiting = target.with_name(target.name + ".new")
+            waiting.write_bytes(content)
+            waiting.replace(target)
+    for archive in folder.glob("*.tar.gz"):
+        archive.unlink()
+    return folder
+
+
+def _content(remote: RemoteFile, folder: Path, announce: Announce | None) -> bytes:
+    """The verified bytes of one split; a file that fails is removed, not used."""
+    fetched = folder / remote.url.rsplit("/", 1)[1]
+    if remote.member is None:
+        fetched = fetched.with_name(fetched.name + ".download")
+    if not fetched.is_file():
+        fetch(remote.url, fetched, progress=announce(remote.url) if announce else None)
+    content = fetched.read_bytes() if remote.member is None else _member(fetched, remote.member)
+    if not remote.digest.matches(content):
+        fetched.unlink()
+        raise DatasetError(
+            f"{remote.url}: the content is not the expected one ({remote.digest.kind} "
+            f"{remote.digest.of(content)}, expected {remote.digest.value}), so it was thrown "
+            "away. Try again, or put the official files into a folder named by HALE_DATA."
+        )
+    if remote.member is None:
+        fetched.unlink()
+    return content
+
+
+def _member(archive: Path, name: str) -> bytes:
+    """One file of a tar archive by its last path component; nothing else is unpacked."""
+    try:
+        with tarfile.open(archive) as tar:
+            for entry in tar:
+                if entry.isfile() and Path(entry.name).name == name:
+                    file = tar.extractfile(entry)
+                    assert file is not None
+                    return file.read()
+    except (tarfile.TarError, OSError, EOFError, zlib.error) as error:
+        archive.unlink()
+        raise DownloadError(f"{archive.name} is damaged ({error}); try again.") from None
+    archive.unlink()
+    raise DownloadError(f"{archive.name} has no {name}; its home has changed.")

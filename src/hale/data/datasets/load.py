@@ -1,0 +1,103 @@
+"""load(): one door for names, folders, files and tables."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from pathlib import Path
+
+from hale.data.datasets.cache import Announce, download, locate
+from hale.data.datasets.catalog import CATALOG
+from hale.data.graph import Graph
+from hale.data.sources import graph_from_tables, read_graph
+from hale.data.sources.frames import is_table
+from hale.errors import HaleWarning, InputError, SourceError, UnknownNameError
+
+
+def load(
+    source: object,
+    valid: object | None = None,
+    test: object | None = None,
+    *,
+    columns: str | None = None,
+    header: bool | None = None,
+    labels: str | Path | Mapping[str, str] | None = None,
+    holdout: float = 0.05,
+    seed: int = 0,
+    announce: Announce | None = None,
+) -> Graph:
+    """Load a graph by name, from a folder or file, or from tables in memory.
+
+    ``source`` is the name of a data set ('wordnet', 'wn18rr', ...), a folder
+    with train/valid/test files, a single file, or a table (polars, pandas, an
+    (n, 3) array), with ``valid`` and ``test`` tables beside it if there are.
+    A single file or table gives ``holdout`` of its triples to valid and as many
+    to test, chosen by ``seed``.
+
+    ``columns`` is the order of the three columns ('hrt', 'htr', ...), ``header``
+    says whether the first line is one (None: recognise the usual words), and
+    ``labels`` gives readable names: a file, or from Python a mapping.
+
+    What a reader of the results should know (repeats dropped, test triples in
+    train, names that train lacks) is warned of and kept in ``graph.notes``.
+    """
+    graph = _load(source, valid, test, columns, header, labels, holdout, seed, announce)
+    for note in graph.notes:
+        warnings.warn(note, HaleWarning, stacklevel=2)
+    return graph
+
+
+def _load(
+    source: object,
+    valid: object | None,
+    test: object | None,
+    columns: str | None,
+    header: bool | None,
+    labels: str | Path | Mapping[str, str] | None,
+    holdout: float,
+    seed: int,
+    announce: Announce | None,
+) -> Graph:
+    if not isinstance(source, str | Path):
+        if not is_table(source):
+            raise InputError(
+                "A graph is loaded from a name, a path, a polars or pandas frame or an (n, 3) "
+                f"array, got {type(source).__name__}."
+            )
+        if isinstance(labels, str | Path):
+            raise InputError("With tables, give labels as a mapping from name to label.")
+        return graph_from_tables(
+            source, valid, test, columns=columns, labels=labels, holdout=holdout, seed=seed
+        )
+    if valid is not None or test is not None:
+        raise InputError("valid and test go with tables; a folder or file brings its own splits.")
+    if isinstance(labels, Mapping):
+        raise InputError("With files, give labels as the path of a tab-separated file.")
+
+    folder = _named(str(source), announce) if isinstance(source, str) else None
+    return read_graph(
+        folder or source,
+        columns=columns,
+        header=header,
+        labels=labels,
+        holdout=holdout,
+        seed=seed,
+        name=str(source) if folder else None,
+    )
+
+
+def _named(name: str, announce: Announce | None) -> Path | None:
+    """The folder of a named data set, fetched if need be; None for a path."""
+    is_plain = Path(name).name == name
+    if is_plain and (place := locate(name)):
+        return place.folder
+    if name in CATALOG:
+        return download(CATALOG[name], announce=announce)
+    try:
+        if Path(name).exists():
+            return None
+    except OSError as error:  # a name too long for the file system, for one
+        raise SourceError(f"cannot be read: {error.strerror}", source=name) from None
+    if is_plain and not Path(name).suffix:
+        raise UnknownNameError("data set or file", name, CATALOG)
+    raise SourceError("there is no such file or folder", source=name)

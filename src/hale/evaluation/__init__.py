@@ -1,0 +1,1 @@
+"""Evaluation: ranks -> metrics; validation; calibration; classification."""

@@ -1,0 +1,108 @@
+"""The vectors of a run with their names."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from hale.data.graph import Vocabulary
+from hale.models import Model
+from hale.models.tables import Table
+from hale.runs.run import Run
+
+Floats = NDArray[np.float32]
+
+# Names of tables with a row per entity; needed only where N = 2R, else the rows tell.
+OF_ENTITIES = ("entity", "head_bias", "tail_bias")
+
+
+@dataclass(frozen=True)
+class Tables:
+    """Everything a model knows, by whom it is about.
+
+    ``entities`` (N, d), with heights (N, d + 1), are what queries are compared with. Relation
+    tables have 2R rows: relation r in row r, its reciprocal in row r + R.
+    ``of_entities`` and ``others`` hold what else there is (biases, shared weights).
+    """
+
+    names: tuple[str, ...]
+    labels: tuple[str | None, ...]
+    entities: Floats
+    of_entities: Mapping[str, Floats]
+    relation_names: tuple[str, ...]
+    relations: Mapping[str, Floats]
+    others: Mapping[str, Floats]
+
+    @property
+    def row_names(self) -> tuple[str, ...]:
+        """A name for each of the 2R rows: the reciprocal of ``r`` is ``r^-1``."""
+        return (*self.relation_names, *(f"{name}^-1" for name in self.relation_names))
+
+    def shapes(self) -> dict[str, object]:
+        """What there is, ready for JSON."""
+        return {
+            "entities": list(self.entities.shape),
+            "of_entities": {name: list(rows.shape) for name, rows in self.of_entities.items()},
+            "relations": {name: list(rows.shape) for name, rows in self.relations.items()},
+            "others": {name: list(rows.shape) for name, rows in self.others.items()},
+        }
+
+
+@torch.inference_mode()
+def tables_of(run: Run) -> Tables:
+    """All vectors of a run.
+
+    Rows are what the model computes with: the pairs of a rotation have length one.
+    ``free_scale`` is c_r before its softplus, and matters to training only.
+    """
+    model, graph = run.model, run.graph
+    num_entities, num_relations = graph.size
+    found: dict[str, dict[str, Floats]] = {"of_entities": {}, "relations": {}, "others": {}}
+    for name, rows in _rows(model):
+        if name == "entity":
+            continue
+        by_name = name.startswith(OF_ENTITIES)
+        if len(rows) == 2 * num_relations and not by_name:
+            found["relations"][name] = rows
+        elif len(rows) == num_entities:
+            found["of_entities"][name] = rows
+        else:
+            found["others"][name] = rows
+    return Tables(
+        names=graph.entities.names,
+        labels=_labels(graph.entities, graph.labels),
+        entities=_array(model.entities()),
+        relation_names=graph.relations.names,
+        **found,
+    )
+
+
+def _labels(entities: Vocabulary, labels: Mapping[str, str]) -> tuple[str | None, ...]:
+    """A label or None for each entity, without tabs and line breaks."""
+    found = (labels.get(name) for name in entities.names)
+    return tuple(None if label is None else " ".join(label.split()) for label in found)
+
+
+def _rows(model: Model) -> list[tuple[str, Floats]]:
+    """Each table's rows as looked up, then parameters that belong to no table."""
+    found: list[tuple[str, Floats]] = []
+    seen: set[str] = set()
+    for name, module in model.named_modules():
+        if isinstance(module, Table):
+            ids = torch.arange(len(module.weight), device=module.weight.device)
+            found.append((name, _array(module(ids))))
+            seen |= {f"{name}.{part}" for part, _ in module.named_parameters()}
+    for name, parameter in model.named_parameters():
+        if name not in seen:
+            found.append((name.removesuffix(".weight"), _array(parameter)))
+    return found
+
+
+def _array(tensor: Tensor) -> Floats:
+    values: Floats = tensor.detach().float().cpu().numpy()
+    return np.ascontiguousarray(values.reshape(-1, 1) if values.ndim < 2 else values)

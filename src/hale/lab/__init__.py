@@ -1,0 +1,1 @@
+"""Lab: measurements, and the paper's tables and figures."""

@@ -1,0 +1,90 @@
+"""The page of results: all finished cells, rendered, with their figures beside it."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+from hale.errors import MissingExtraError
+from hale.lab.paper.cells import Filled, read_cells
+from hale.lab.paper.experiments import EXPERIMENTS, Experiment
+from hale.lab.paper.figures import draw_curves, draw_functions, draw_points, project_points
+from hale.lab.paper.render import longest, render_page
+from hale.runs.folder import SETTINGS, replace_whole
+from hale.runs.run import load_run
+
+
+def write_page(
+    results: Path, work: Path, *, recipe: str = "auto", points: bool = False
+) -> tuple[Path, list[str]]:
+    """Write the page of a recipe and its figures; what could not be drawn is said beside it.
+
+    With ``points`` entity vectors that were not projected yet are.
+    """
+    results.mkdir(parents=True, exist_ok=True)
+    cells = results / "cells"
+    finished = read_cells(cells)
+    ending = "" if recipe == "auto" else f"-{recipe}"
+    experiments = [_under(recipe, experiment) for experiment in EXPERIMENTS.values()]
+    figures, notes = {}, []
+    for experiment in experiments:
+        target = results / f"{experiment.name}{ending}.png"
+        try:
+            if _draw(experiment, finished, cells, work, target, points=points):
+                figures[experiment.name] = target.name
+        except MissingExtraError as error:
+            notes.append(f"{experiment.name} was not drawn: {error}")
+    page = results / f"reproduction{ending}.md"
+    text = render_page(experiments, finished, figures, recipe)
+    replace_whole(page, lambda path: path.write_text(text))
+    return page, notes
+
+
+def _under(recipe: str, experiment: Experiment) -> Experiment:
+    """The experiment with every cell under a recipe."""
+    if recipe == "auto":
+        return experiment
+    entries = [replace(e, cell=replace(e.cell, recipe=recipe)) for e in experiment.entries]
+    return replace(experiment, entries=tuple(entries))
+
+
+def _draw(
+    experiment: Experiment,
+    finished: dict[str, Filled],
+    cells: Path,
+    work: Path,
+    target: Path,
+    *,
+    points: bool,
+) -> bool:
+    """Draw a figure; False if there is nothing to draw."""
+    if experiment.kind == "functions":
+        draw_functions(target)
+        return True
+    if experiment.kind == "curves":
+        return draw_curves(experiment, finished, target)
+    if experiment.kind == "points":
+        places = _places(experiment, finished, cells, work, project=points)
+        return draw_points(experiment, places, target)
+    return False
+
+
+def _places(
+    experiment: Experiment, finished: dict[str, Filled], cells: Path, work: Path, *, project: bool
+) -> dict[str, tuple[Path, float]]:
+    """The files of points by system, and the share of the time; new ones are made if asked."""
+    places = {}
+    for entry in experiment.entries:
+        cell = longest(entry.cell, finished.values())
+        if cell is None:
+            continue
+        place = cells / f"{cell.key}.points.json"
+        stale = place.exists() and json.loads(place.read_text())["finished"] != cell.finished
+        if stale:
+            place.unlink()
+        if project and not place.exists() and (work / cell.key / SETTINGS).is_file():
+            project_points(load_run(work / cell.key), place, finished=cell.finished)
+        if place.exists():
+            places[f"{cell.dataset}-{cell.system}"] = place, cell.scale
+    return places

@@ -1,0 +1,294 @@
+"""A run on disk: a folder that a person can read, written so that a kill loses nothing.
+
+    settings.json          settings, version, what the graph was
+    entities.txt           names in id order, one a line; relations.txt likewise
+    labels.tsv             readable names, where the graph had them
+    triples.safetensors    train, valid, test as ids: the run needs no other file
+    model.safetensors      the weights that validation kept
+    history.jsonl          one validation a line
+    metrics.json           how training went, and the reports of evaluations
+    checkpoint.safetensors the state to resume from: weights, optimiser, clock
+    origin.json            of a run that was updated: what was added and removed, and its effect
+
+The folder appears whole under its name, and every later write goes to a
+temporary name and is renamed, so at any moment each file is the old or the new
+one. What is random is a function of seed and step, so no generator is saved.
+No pickle is written or read.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save
+from torch import Tensor
+
+import hale.version
+from hale.errors import InputError, RunError
+from hale.data.graph import SPLITS, Graph, Vocabulary
+from hale.settings import Settings
+
+FORMAT = 1
+
+SETTINGS, TRIPLES, MODEL = "settings.json", "triples.safetensors", "model.safetensors"
+CHECKPOINT = "checkpoint.safetensors"
+HISTORY, METRICS, ORIGIN = "history.jsonl", "metrics.json", "origin.json"
+
+
+class RunFolder:
+    """The files of one run."""
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path)
+
+    # -- writing ---------------------------------------------------------------
+
+    @classmethod
+    def create(
+        cls,
+        path: str | Path,
+        settings: Settings,
+        graph: Graph,
+        weights: Mapping[str, Tensor],
+        *,
+        overwrite: bool = False,
+        fill: Callable[[RunFolder], object] | None = None,
+    ) -> RunFolder:
+        """A new folder with everything a run is made of; it appears whole or not at all.
+
+        ``fill`` writes more files into it before it appears.
+        """
+        target = Path(path).absolute()
+        taken = cls(target).is_taken(overwrite=overwrite)
+        fresh = cls(target.with_name(f".{target.name}.new"))
+        try:
+            shutil.rmtree(fresh.path, ignore_errors=True)
+            fresh.path.mkdir(parents=True)
+            fresh._write_graph(graph)
+            fresh.write_json(SETTINGS, _header(settings, graph))
+            fresh.write_tensors(MODEL, weights, {"step": 0})
+            if fill is not None:
+                fill(fresh)
+            if taken:
+                old = target.with_name(f".{target.name}.old")
+                shutil.rmtree(old, ignore_errors=True)  # of an overwrite that was killed
+                target.rename(old)
+                fresh.path.rename(target)
+                shutil.rmtree(old, ignore_errors=True)
+            else:
+                fresh.path.rename(target)  # in place of nothing, or of an empty folder
+        except OSError as error:
+            raise RunError(f"{path} cannot be written: {error.strerror}.") from None
+        return cls(path)
+
+    def is_taken(self, *, overwrite: bool) -> bool:
+        """Whether a run is there to be replaced; an error if it must not be."""
+        target = self.path.absolute()
+        self._finish_overwrite()
+        taken = target.exists() and not (target.is_dir() and not any(target.iterdir()))
+        if taken and not overwrite:
+            raise RunError(
+                f"{target} exists. Choose another folder, continue that run with --resume "
+                "(resume=True), or replace it with --overwrite (overwrite=True)."
+            )
+        if taken and not (target / SETTINGS).is_file():
+            raise RunError(f"{target} is not a run, so it is not overwritten. Choose another.")
+        return taken
+
+    def _finish_overwrite(self) -> None:
+        """Complete an overwrite that was killed between its two renames."""
+        path = self.path.absolute()
+        fresh, old = (path.with_name(f".{path.name}.{what}") for what in ("new", "old"))
+        if path.exists() or not old.exists():
+            return
+        (fresh if fresh.exists() else old).rename(path)  # the old one moves when the new is whole
+        shutil.rmtree(old, ignore_errors=True)
+
+    def write_json(self, name: str, value: object) -> None:
+        """A JSON file, indented for people."""
+        text = json.dumps(value, indent=2, ensure_ascii=False) + "\n"
+        self._replace(name, lambda path: path.write_text(text, encoding="utf-8"))
+
+    def write_lines(self, name: str, records: list[dict[str, Any]]) -> None:
+        """A file of JSON lines."""
+        text = "".join(json.dumps(record) + "\n" for record in records)
+        self._replace(name, lambda path: path.write_text(text, encoding="utf-8"))
+
+    def write_tensors(
+        self, name: str, tensors: Mapping[str, Tensor], about: Mapping[str, Any]
+    ) -> None:
+        """A safetensors file with ``about`` as JSON in its header."""
+        plain = {key: value.detach().cpu().contiguous() for key, value in tensors.items()}
+        content = save(plain, metadata={"about": json.dumps(about)})
+        self._replace(name, lambda path: path.write_bytes(content))
+
+    def _write_graph(self, graph: Graph) -> None:
+        for name, vocabulary in (("entities", graph.entities), ("relations", graph.relations)):
+            text = "".join(entry + "\n" for entry in vocabulary.names)
+            (self.path / f"{name}.txt").write_text(text, encoding="utf-8")
+        named = [
+            (entity, graph.labels[entity])
+            for entity in graph.entities.names
+            if entity in graph.labels
+        ]
+        if named:
+            text = "".join(f"{entity}\t{' '.join(label.split())}\n" for entity, label in named)
+            (self.path / "labels.tsv").write_text(text, encoding="utf-8")
+        triples: dict[str, Tensor] = {
+            split: torch.tensor(graph.split(split).astype(np.int32)) for split in SPLITS
+        }
+        self.write_tensors(TRIPLES, triples, {})
+
+    def _replace(self, name: str, write: Callable[[Path], object]) -> None:
+        replace_whole(self.path / name, write)
+
+    # -- reading ---------------------------------------------------------------
+
+    def read_settings(self) -> Settings:
+        """The settings of the run."""
+        header = self._read_header()
+        with self.blaming(SETTINGS):
+            return Settings.model_validate(header["settings"])
+
+    def read_graph(self) -> Graph:
+        """The graph that the run was trained on."""
+        header = self._read_header()
+        names = {kind: self._read_lines_of(f"{kind}.txt") for kind in ("entities", "relations")}
+        labels: dict[str, str] = {}
+        if self.has("labels.tsv"):
+            with self.blaming("labels.tsv"):
+                labels = dict(line.split("\t", 1) for line in self._read_lines_of("labels.tsv"))
+        with self.blaming(SETTINGS):
+            about = header["graph"]
+            name, counts = str(about["name"]), {kind: int(about[kind]) for kind in names}
+        for kind, count in counts.items():
+            with self.blaming(f"{kind}.txt"):
+                if len(names[kind]) != count:
+                    raise ValueError(f"{len(names[kind])} lines, expected {count}")
+                if len(set(names[kind])) != count or "" in names[kind]:
+                    raise ValueError("a name is blank or stands there twice")
+        tensors, _ = self.read_tensors(TRIPLES)
+        with self.blaming(TRIPLES):
+            if any(tensors[split].is_floating_point() for split in SPLITS):
+                raise ValueError("ids are whole numbers")
+            train, valid, test = (tensors[split].numpy() for split in SPLITS)
+            return Graph(
+                name=name,
+                entities=Vocabulary(names["entities"], "entity"),
+                relations=Vocabulary(names["relations"], "relation"),
+                train=train,
+                valid=valid,
+                test=test,
+                labels=labels,
+            )
+
+    def _read_header(self) -> dict[str, Any]:
+        self._finish_overwrite()
+        if not self.path.exists():
+            raise RunError(f"There is no run {self.path}.")
+        if not self.has(SETTINGS):
+            raise RunError(f"{self.path} is not a run: it has no {SETTINGS}.")
+        header = self.read_json(SETTINGS)
+        if not isinstance(header, dict) or header.get("format") != FORMAT:
+            found = header.get("format") if isinstance(header, dict) else None
+            raise RunError(
+                f"{self.path / SETTINGS} has format {found!r}; this hale "
+                f"({hale.version.VERSION}) reads format {FORMAT}."
+            )
+        return header
+
+    def read_tensors(self, name: str) -> tuple[dict[str, Tensor], dict[str, Any]]:
+        """The tensors of a file and what is said about them."""
+        path = self._existing(name)
+        with self.blaming(name), safe_open(path, framework="pt") as file:
+            tensors = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118
+            return tensors, dict(json.loads((file.metadata() or {}).get("about", "{}")))
+
+    def read_json(self, name: str) -> Any:
+        """The value of a JSON file."""
+        with self.blaming(name):
+            return json.loads(self._read_text(name))
+
+    def read_lines(self, name: str) -> list[dict[str, Any]]:
+        """The records of a file of JSON lines."""
+        with self.blaming(name):
+            return [json.loads(line) for line in self._read_text(name).splitlines()]
+
+    def has(self, name: str) -> bool:
+        """Whether the run has that file."""
+        return (self.path / name).is_file()
+
+    @contextmanager
+    def blaming(self, name: str, what: str = "cannot be read") -> Iterator[None]:
+        """Turn whatever a damaged file leads to into an error that names it."""
+        try:
+            yield
+        except RunError:
+            raise
+        except (
+            *(AttributeError, KeyError, TypeError, ValueError, RuntimeError, OSError),
+            *(SafetensorError, InputError),
+        ) as error:
+            detail = " ".join(str(error).split())[:200]
+            raise RunError(f"The run {self.path} is damaged: {name} {what} ({detail}).") from None
+
+    def _read_lines_of(self, name: str) -> list[str]:
+        return self._read_text(name).removesuffix("\n").split("\n")
+
+    def _read_text(self, name: str) -> str:
+        with self.blaming(name):
+            return self._existing(name).read_text(encoding="utf-8")
+
+    def _existing(self, name: str) -> Path:
+        path = self.path / name
+        if not path.is_file():
+            raise RunError(f"The run {self.path} is damaged: {name} is missing.")
+        return path
+
+    def remove(self, name: str) -> None:
+        """Remove a file that no longer holds."""
+        (self.path / name).unlink(missing_ok=True)
+
+
+def replace_whole(target: Path, write: Callable[[Path], object]) -> None:
+    """Write a file beside its place and move it there: a kill leaves the old or the new one."""
+    waiting = target.with_name(f".{target.name}.new")
+    try:
+        write(waiting)
+        with waiting.open("rb+") as file:
+            os.fsync(file.fileno())
+        waiting.replace(target)
+    except OSError as error:
+        raise RunError(f"{target} cannot be written: {error.strerror}.") from None
+
+
+def free_folder(root: str | Path, stem: str) -> Path:
+    """A path below ``root`` that does not exist yet: stem, stem-2, stem-3, ..."""
+    path, number = Path(root) / stem, 1
+    while path.exists():
+        number += 1
+        path = Path(root) / f"{stem}-{number}"
+    return path
+
+
+def _header(settings: Settings, graph: Graph) -> dict[str, Any]:
+    return {
+        "format": FORMAT,
+        "hale": hale.version.VERSION,
+        "graph": {
+            "name": graph.name,
+            "entities": len(graph.entities),
+            "relations": len(graph.relations),
+            **{split: len(graph.split(split)) for split in SPLITS},
+        },
+        "settings": settings.model_dump(mode="json"),
+    }

@@ -1,0 +1,234 @@
+"""Systems: a model, a strategy and an activation that go together, or the reason why not."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import torch
+
+from hale.errors import SettingsError
+from hale.data.graph import Graph, GraphSize
+from hale.models import MODELS, Model, Options, Similarity, model_class
+from hale.models.base import SIMILARITIES
+from hale.objectives import OBJECTIVES, Criterion, Objective, make_objective, objective_class
+from hale.settings.recipes import recipe_values
+from hale.settings.recipes.rule import GraphCounts
+from hale.settings import Settings, make_settings, parse_duration
+
+
+def complete(graph: Graph | None = None, **values: object) -> Settings:
+    """Settings from what a user gave; the rest as suits the strategy, the model and the graph.
+
+    What is given goes before the recipe (see hale.settings.recipes), that before what suits the model and
+    the strategy in general. Without a strategy it is the one that the model knows best: HaLE
+    where it measures squared L2 distances. A scale per relation belongs to an activation, so the
+    identity comes without one.
+    """
+    given = {name: value for name, value in values.items() if value is not None}
+    model = model_class(str(given.get("model", Settings.model_fields["model"].default)))
+    strategy = objective_class(str(given.get("strategy", default_strategy(model))))
+    _refuse_unused(strategy, given)
+    filled: dict[str, object] = {
+        "strategy": strategy.name,
+        **strategy.defaults,
+        **(strategy.by_dot if _meets_by(model, strategy, given) == "dot" else {}),
+        **model.defaults.get(strategy.name, {}),
+        **recipe_values(
+            str(given.get("recipe", "auto")),
+            None if graph is None else counts_of(graph),
+            strategy.name,
+            model.name,
+            _budget(given),
+        ),
+    }
+    for one, other in (("alpha", "queries"), ("queries", "alpha")):
+        if one in given:  # two ways to say the same
+            filled.pop(other, None)
+    filled |= given
+    _fit_batch(filled, given)
+    if filled.get("activation") == "identity":
+        filled.setdefault("relation_scale", False)
+    return make_settings(**filled)
+
+
+def counts_of(graph: Graph) -> GraphCounts:
+    """What a recipe is chosen by."""
+    return GraphCounts(graph.name, len(graph.entities), len(graph.train))
+
+
+def _budget(given: Mapping[str, object]) -> float | None:
+    """The seconds that a run is given; None where something else ends it, or it is no time."""
+    try:
+        return parse_duration(given["budget"]) if "budget" in given else None
+    except ValueError:  # which the settings will say
+        return None
+
+
+def _refuse_unused(strategy: type[Objective], given: Mapping[str, object]) -> None:
+    """A setting that another strategy uses and this one does not is a mistake, not a wish."""
+    faults = []
+    for name in sorted(unused(strategy) & given.keys()):
+        users = [key for key, objective in OBJECTIVES.items() if name in objective.uses]
+        faults.append(f"{name}: not for {strategy.name}, only for {' and '.join(users)}")
+    if faults:
+        raise SettingsError(faults)
+
+
+def unused(strategy: type[Objective]) -> set[str]:
+    """The settings that mean something to other strategies and nothing to this one."""
+    return {name for other in OBJECTIVES.values() for name in other.uses} - strategy.uses
+
+
+def train_alike(one: Settings, other: Settings) -> bool:
+    """Whether two settings make the same run: what their strategy does not use does not count."""
+    idle = unused(objective_class(one.strategy))
+    return one.model_dump(exclude=idle) == other.model_dump(exclude=idle)
+
+
+def _fit_batch(filled: dict[str, object], given: Mapping[str, object]) -> None:
+    """Queries are sampled from a batch: what was not given gives way to what was."""
+    batch, queries = filled.get("batch_size"), filled.get("queries")
+    if not isinstance(batch, int) or not isinstance(queries, int) or queries <= batch:
+        return
+    if "queries" not in given:
+        filled["queries"] = batch
+    elif "batch_size" not in given:
+        filled["batch_size"] = queries
+
+
+def _meets_by(
+    model: type[Model], strategy: type[Objective], given: Mapping[str, object]
+) -> Similarity:
+    """The similarity asked for, or the model's first that the strategy takes."""
+    asked = given.get("similarity")
+    if asked in SIMILARITIES:
+        return asked
+    shared = common(model, strategy)
+    return shared[0] if shared else model.similarities[0]
+
+
+def default_strategy(model: type[Model]) -> str:
+    """HaLE for models that measure squared L2 distances by themselves, else what they know best."""
+    return {"l2": "hale", "dot": "allneg", "hyperbolic": "advneg"}[model.similarities[0]]
+
+
+def build_model(settings: Settings, size: GraphSize) -> Model:
+    """The model that the settings describe, freshly initialised."""
+    model, strategy = model_class(settings.model), objective_class(settings.strategy)
+    options: Options = {
+        "init_scale": settings.init_scale,
+        "near": settings.near,
+        "similarity": similarity_of(settings),
+        "biases": strategy.takes_biases and model.own_biases
+        if settings.biases is None
+        else settings.biases,
+        "dropout": settings.dropout,
+        "heights": settings.heights,
+        "loops": settings.loops,
+    }
+    built = model(size, settings.dim, **options)
+    return built.double() if settings.precision == "float64" else built
+
+
+def build_objective(settings: Settings) -> Criterion:
+    """The objective that the settings describe, once they are found to go together."""
+    check(settings)
+    return make_objective(settings)
+
+
+def similarity_of(settings: Settings) -> Similarity:
+    """The similarity that is asked for, or the model's first that the strategy takes."""
+    model, strategy = model_class(settings.model), objective_class(settings.strategy)
+    return _meets_by(model, strategy, {"similarity": settings.similarity})
+
+
+def common(model: type[Model], strategy: type[Objective]) -> list[Similarity]:
+    """The similarities by which the two go together; none if they do not."""
+    if strategy.models is not None:
+        return [strategy.models[model.name]] if model.name in strategy.models else []
+    return [name for name in model.similarities if name in strategy.similarities]
+
+
+def check(settings: Settings) -> None:
+    """Refuse a combination that the mathematics rules out, with the nearest that works."""
+    faults = [fault for fault in (_combine(settings), _activate(settings)) if fault]
+    if faults:
+        raise SettingsError(faults)
+
+
+def _combine(settings: Settings) -> str | None:
+    model, strategy = model_class(settings.model), objective_class(settings.strategy)
+    similarity = similarity_of(settings)
+    if similarity not in model.similarities:
+        return (
+            f"similarity: {model.name} compares by {' or '.join(model.similarities)}, "
+            f"not by {similarity}"
+        )
+    if strategy.models is not None and model.name not in strategy.models:
+        return (
+            f"strategy: {strategy.name} does not take {model.name}: {strategy.because}. It takes "
+            f"{', '.join(strategy.models)}; {model.name} goes with "
+            f"{', '.join(strategies_for(model))}"
+        )
+    if similarity not in common(model, strategy):
+        return f"strategy: {strategy.name} does not take {_nearest(settings, similarity)}"
+    if (settings.dropout or settings.dropout_start) and not strategy.takes_dropout:
+        return f"dropout: {strategy.name} sums over whole tables, which dropout would not touch"
+    if settings.heights and (similarity != "l2" or not strategy.takes_heights):
+        return (
+            f"heights: they are part of a squared L2 distance, and {strategy.name} with "
+            f"{model.name} does not look at it; leave them out"
+        )
+    if settings.near and not model.takes_near:
+        others = ", ".join(name for name, kind in MODELS.items() if kind.takes_near)
+        return (
+            f"near: the relations of {model.name} start from no turns or signed factors; leave it "
+            f"at 0, or take {others}"
+        )
+    if settings.biases and not strategy.takes_biases:
+        return (
+            f"biases: {strategy.name} has no place for them ({strategy.because}); "
+            "leave them out, or take samneg, advneg or allneg"
+        )
+    return None
+
+
+def _nearest(settings: Settings, similarity: Similarity) -> str:
+    """What is wrong with a model's similarity, and what to take instead."""
+    model, strategy = model_class(settings.model), objective_class(settings.strategy)
+    other = common(model, strategy)
+    why = f"{model.name} by {similarity}: {strategy.because}"
+    if other:
+        return f"{why}. Take --similarity {other[0]}"
+    sibling = next((name for name, kind in MODELS.items() if kind in model.__bases__), None)
+    instead = f"Take --model {sibling}, its Euclidean sibling, or " if sibling else "Take "
+    return f"{why}. {instead}--strategy {' or '.join(strategies_for(model))}"
+
+
+def _activate(settings: Settings) -> str | None:
+    strategy = objective_class(settings.strategy)
+    if settings.activation == "identity" and not settings.relation_scale:
+        return None
+    if not strategy.takes_activation:
+        return (
+            f"activation: {strategy.name} takes the identity, without a scale per relation "
+            f"({strategy.because}); for {settings.activation}, take --strategy allneg"
+        )
+    if similarity_of(settings) == "dot":
+        return (
+            f"activation: {settings.activation} with a scale per relation acts on distances, and "
+            f"{settings.model} takes inner products here; take --activation identity "
+            "--no-relation-scale, or --similarity l2"
+        )
+    return None
+
+
+def strategies_for(model: type[Model]) -> list[str]:
+    """The strategies that a model goes with."""
+    return [name for name, strategy in OBJECTIVES.items() if common(model, strategy)]
+
+
+def count_parameters(model: type[Model], size: GraphSize, dim: int) -> int:
+    """Trainable numbers of a model as it comes; nothing is allocated."""
+    with torch.device("meta"):
+        return sum(parameter.numel() for parameter in model(size, dim).parameters())

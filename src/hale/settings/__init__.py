@@ -1,0 +1,23 @@
+"""Settings: what a run is asked for, and the recipes and the rule that fill it in.
+
+fields     Settings: every knob, its default and its limits
+recipes/   tuned settings per data set, strategy and model, and a rule for other graphs
+"""
+
+from hale.settings.fields import (
+    DEFAULT_BUDGET_SECONDS,
+    DEFAULT_QUERIES,
+    Interval,
+    Settings,
+    make_settings,
+    parse_duration,
+)
+
+__all__ = [
+    "DEFAULT_BUDGET_SECONDS",
+    "DEFAULT_QUERIES",
+    "Interval",
+    "Settings",
+    "make_settings",
+    "parse_duration",
+]

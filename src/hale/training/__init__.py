@@ -1,0 +1,1 @@
+"""Training: the loop, its batches and optimisers; update; tune."""

@@ -1,0 +1,141 @@
+"""The state of a run in the making: saved after every validation, resumed exactly."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+
+import numpy as np
+from torch import Tensor
+
+from hale.data.graph import SPLITS, Graph
+from hale.errors import RunError
+from hale.models import Model
+from hale.runs.folder import CHECKPOINT, HISTORY, MODEL, ORIGIN, RunFolder
+from hale.runs.run import Record
+from hale.settings import Settings, make_settings
+from hale.training.optimizers import Optimizer
+from hale.training.stopping import Clock
+
+
+@dataclass
+class State:
+    """What a run knows of itself beside its weights."""
+
+    clock: Clock = field(default_factory=Clock)
+    losses: dict[str, float] = field(default_factory=dict)  # of the last step
+    history: list[Record] = field(default_factory=list)
+    kept_step: int = 0
+
+    @property
+    def kept(self) -> Record | None:
+        """The validation of the state that is kept."""
+        return next((record for record in self.history if record.step == self.kept_step), None)
+
+
+def save(folder: RunFolder, state: State, model: Model, optimizer: Optimizer) -> None:
+    """Write the checkpoint, then the model if the state at hand is the one to keep.
+
+    In this order a kill between the two costs nothing: the checkpoint then holds
+    the weights that the model file lacks, and ``resume`` writes them.
+    """
+    weights = model.state_dict()
+    tensors = {f"model/{name}": value for name, value in weights.items()}
+    tensors |= {f"optimizer/{name}": v for name, v in optimizer.state().items()}
+    folder.write_tensors(CHECKPOINT, tensors, asdict(state))
+    if state.kept_step == state.clock.step:
+        folder.write_tensors(MODEL, weights, {"step": state.kept_step})
+    folder.write_lines(HISTORY, [asdict(record) for record in state.history])
+
+
+def resume(
+    folder: RunFolder, model: Model, optimizer: Optimizer
+) -> tuple[State, dict[str, Tensor]]:
+    """Put model and optimiser back as they were -> the state, and the weights that are kept.
+
+    Without a checkpoint (a kill before the first save) the run begins anew.
+    """
+    if folder.has(ORIGIN):
+        raise RunError(
+            f"The run {folder.path} is an update of another run, and an update is not resumed. "
+            "Use it as it is, update it again, or train on its graph anew."
+        )
+    kept, about_kept = folder.read_tensors(MODEL)
+    if not folder.has(CHECKPOINT):
+        if about_kept.get("step") or folder.has(HISTORY):
+            raise RunError(
+                f"The run {folder.path} cannot be resumed: {CHECKPOINT} is missing. "
+                "Its model can still be used; to train again, choose another folder."
+            )
+        return State(), {}
+    tensors, about = folder.read_tensors(CHECKPOINT)
+    with folder.blaming(CHECKPOINT, "does not fit"):
+        state = State(
+            clock=Clock(**about["clock"]),
+            losses=about["losses"],
+            history=[Record(**record) for record in about["history"]],
+            kept_step=about["kept_step"],
+        )
+        model.load_state_dict(_section(tensors, "model/"))
+        optimizer.restore(_section(tensors, "optimizer/"))
+    if state.kept_step == state.clock.step:  # a kill may have come before the model was written
+        kept = {name: value.clone() for name, value in model.state_dict().items()}
+        folder.write_tensors(MODEL, kept, {"step": state.kept_step})
+    elif about_kept.get("step") != state.kept_step:
+        raise RunError(
+            f"The run {folder.path} is damaged: {MODEL} is of step {about_kept.get('step')}, "
+            f"but {CHECKPOINT} keeps step {state.kept_step}."
+        )
+    folder.write_lines(HISTORY, [asdict(record) for record in state.history])
+    return state, kept
+
+
+def moments(folder: RunFolder) -> dict[str, Tensor]:
+    """The optimiser's state of a run, named 'parameter/field'; none without a checkpoint."""
+    if not folder.has(CHECKPOINT):
+        return {}
+    return _section(folder.read_tensors(CHECKPOINT)[0], "optimizer/")
+
+
+def agreed(
+    folder: RunFolder,
+    graph: Graph | None,
+    settings: Settings | None,
+    values: Mapping[str, object],
+) -> tuple[Graph, Settings]:
+    """The graph and settings of a stored run, if those given beside it agree with them."""
+    stored, known = folder.read_settings(), folder.read_graph()
+    before = stored.model_dump()
+    given = settings or make_settings(**{**before, **values})
+    differing = [
+        f"{name} is {before[name]!r}, not {value!r}"
+        for name, value in given.model_dump().items()
+        if value != before[name]
+    ]
+    if differing:
+        raise RunError(
+            f"The run {folder.path} was begun with other settings: {'; '.join(differing)}. "
+            "Resume it with its own, or start another run in another folder."
+        )
+    if graph is not None and not _same(known, graph):
+        raise RunError(
+            f"The run {folder.path} was begun on another graph ({known.name!r}, or its files "
+            "have changed). Start another run in another folder."
+        )
+    return known, stored
+
+
+def _same(one: Graph, other: Graph) -> bool:
+    return (
+        one.entities.names == other.entities.names
+        and one.relations.names == other.relations.names
+        and all(np.array_equal(one.split(split), other.split(split)) for split in SPLITS)
+    )
+
+
+def _section(tensors: Mapping[str, Tensor], prefix: str) -> dict[str, Tensor]:
+    return {
+        name.removeprefix(prefix): value
+        for name, value in tensors.items()
+        if name.startswith(prefix)
+    }

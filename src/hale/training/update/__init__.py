@@ -1,0 +1,1 @@
+"""Update: tomorrow's facts for yesterday's run."""

@@ -1,0 +1,115 @@
+"""hale calibrate and classify as a user meets them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from hale.runs.folder import RunFolder
+from tests.cli.test_cli import as_json, hale
+from tests.line_run import line_run
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    made = line_run()
+    RunFolder.create("run", made.settings, made.graph, made.model.state_dict())
+    Path("true.tsv").write_text("p0\tnext\tp1\np3\ttwice\tp5\n")
+    Path("false.tsv").write_text("p0\tnext\tp9\np3\ttwice\tp19\n")
+    Path("labelled.tsv").write_text("p0\tnext\tp1\t1\np0\tnext\tp9\t0\np3\ttwice\tp5\t0\n")
+    Path("bad.tsv").write_text("p0\tnext\tp1\nP0\tnext\tp1\np0\tnext\n")
+    return Path("run")
+
+
+def test_calibrate(run: Path) -> None:
+    found = as_json(hale("calibrate", run, "--json"))
+    assert found["method"] == "isotonic"
+    assert found["by_relation"].keys() == {"next"}
+    stored = json.loads((run / "calibration.json").read_text())
+    assert {"run": "run", **stored} == found
+    shown = hale("calibrate", run, "--method", "platt", "--negatives", "false.tsv")
+    assert shown.exit_code == 0, shown.stderr
+    assert "platt against given negatives, on line" in shown.stdout
+    assert "all together, for 1 with few" in shown.stdout
+    stored = json.loads((run / "calibration.json").read_text())
+    assert stored["overall"]["negatives"] == 2
+
+
+def test_classify(run: Path) -> None:
+    shown = hale("classify", run, "true.tsv")
+    assert shown.exit_code == 0, shown.stderr
+    assert "not calibrated yet" in shown.stderr
+    assert (run / "calibration.json").exists()
+    assert "p1 (one)" in shown.stdout
+    assert "accuracy" not in shown.stdout
+    again = as_json(hale("classify", run, "true.tsv", "--json"))
+    assert [row["verdict"] for row in again["triples"]] == [True, True]
+    assert set(again) == {"run", "triples"}
+
+
+def test_classify_with_labels(run: Path) -> None:
+    found = as_json(hale("classify", run, "labelled.tsv", "--json"))
+    assert [row["label"] for row in found["triples"]] == [True, False, False]
+    assert [row["verdict"] for row in found["triples"]] == [True, False, True]
+    assert found["quality"]["accuracy"] == pytest.approx(2 / 3)
+    options = ["--negatives", "false.tsv", "--plot", "r.png", "--rows", 1]
+    shown = hale("classify", run, "true.tsv", *options)
+    assert shown.exit_code == 0, shown.stderr
+    assert "1 of 4 triples shown" in shown.stderr
+    assert "calibration error" in shown.stdout
+    assert "1.0000" in shown.stdout
+    assert Path("r.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_written_to_a_file(run: Path) -> None:
+    assert hale("classify", run, "labelled.tsv", "--out", "v.csv").exit_code == 0
+    assert hale("classify", run, "labelled.tsv", "--out", "v.parquet").exit_code == 0
+    frames = [pl.read_csv("v.csv"), pl.read_parquet("v.parquet")]
+    for frame in frames:
+        assert frame["label"].to_list() == [True, False, False]
+        assert frame["verdict"].to_list() == [True, False, True]
+    assert frames[0].columns == frames[1].columns
+    assert not list(Path().glob(".*"))
+    assert hale("classify", run, "true.tsv", "--out", "none/v.csv").exit_code == 2
+
+
+def test_bad_lines(run: Path) -> None:
+    refused = hale("classify", run, "bad.tsv")
+    assert refused.exit_code == 2
+    assert "line 2: Unknown entity 'P0'" in refused.stderr
+    assert "line 3: Expected 3 columns separated by tabs, found 2" in refused.stderr
+    assert refused.stdout == ""
+    done = hale("classify", run, "bad.tsv", "--skip-bad", "--json")
+    assert len(as_json(done)["triples"]) == 1
+    assert "left out line 2" in done.stderr
+    assert "left out line 3" in done.stderr
+
+
+def test_a_run_that_cannot_be_written_is_asked_all_the_same(run: Path) -> None:
+    (run / "calibration.json").mkdir()
+    done = hale("classify", run, "true.tsv")
+    assert done.exit_code == 0
+    assert "warning: not kept with the run" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["calibrate", "run", "--method", "plat"], "Did you mean 'platt'"),
+        (["calibrate", "run", "--negatives", "labelled.tsv"], "three columns, no labels"),
+        (["calibrate", "run", "--negatives", "none.tsv"], "no such file"),
+        (["classify", "run", "labelled.tsv", "--negatives", "false.tsv"], "would contradict"),
+        (["classify", "run", "true.tsv", "--plot", "r.png"], "--plot needs labels"),
+        (["classify", "run", "true.tsv", "--out", "v.xlsx"], ".csv or .parquet"),
+        (["classify", "nowhere", "true.tsv"], "There is no run"),
+    ],
+)
+def test_faults(run: Path, arguments: list[str], message: str) -> None:
+    result = hale(*arguments)
+    assert result.exit_code == 2, result.output
+    assert message in result.stderr.replace("\n", " ")
+    assert "Traceback" not in result.output

@@ -1,0 +1,37 @@
+"""hale export as a user meets it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from hale.runs.folder import RunFolder
+from tests.cli.test_cli import as_json, hale
+from tests.line_run import line_run
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    made = line_run()
+    RunFolder.create("run", made.settings, made.graph, made.model.state_dict())
+    return Path("run")
+
+
+def test_export(run: Path) -> None:
+    shown = hale("export", run)
+    assert shown.exit_code == 0, shown.stderr
+    assert "run-npy/entities.npy" in shown.stdout
+    found = as_json(hale("export", run, "--format", "index", "--out", "x", "--json"))
+    assert found["index"]["metric"] == "l2sq"
+    assert Path("x/entities.usearch").is_file()
+    refused = hale("export", run, "--format", "csv", "--out", "x")
+    assert refused.exit_code == 2
+    assert "x exists" in refused.stderr
+    assert hale("export", run, "--format", "csv", "--out", "x", "--overwrite").exit_code == 0
+    unknown = hale("export", run, "--format", "parket")
+    assert unknown.exit_code == 2
+    assert "Did you mean 'parquet'" in unknown.stderr
+    assert hale("export", run, "--out", "run", "--overwrite").exit_code == 2
+    assert (run / "settings.json").exists()

@@ -1,0 +1,210 @@
+"""Downloads against a server on this machine: good, wrong, cut, missing."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import tarfile
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import ClassVar
+
+import pytest
+
+from hale.data.datasets import catalog, load, locate
+from hale.data.datasets.catalog import Dataset, Digest, RemoteFile
+from hale.data.datasets.download import fetch
+from hale.data.graph import Split
+from hale.errors import DatasetError, DownloadError, HaleWarning
+
+TRAIN = b"a\tr\tb\nb\tr\tc\nc\tr\ta\n"
+FILES: dict[Split, bytes] = {"train": TRAIN, "valid": b"a\tr\tc\n", "test": b"b\tr\ta\n"}
+
+
+class Handler(BaseHTTPRequestHandler):
+    content: ClassVar[dict[str, bytes]] = {}
+    cut_after: ClassVar[dict[str, int]] = {}  # first request for a path ends early
+    ranges: ClassVar[list[str | None]] = []
+
+    def do_GET(self) -> None:
+        body = self.content.get(self.path)
+        asked = self.headers.get("Range")
+        self.ranges.append(asked)
+        if body is None:
+            self.send_error(404, "Not Found")
+            return
+        start = int(asked.removeprefix("bytes=").rstrip("-")) if asked else 0
+        if start >= len(body) and asked:
+            self.send_error(416, "Range Not Satisfiable")
+            return
+        self.send_response(206 if asked else 200)
+        self.send_header("Content-Length", str(len(body) - start))
+        self.end_headers()
+        end = self.cut_after.pop(self.path, len(body))
+        self.wfile.write(body[start:end])
+        if end < len(body):
+            self.close_connection = True
+
+    def log_message(self, *_args: object) -> None:
+        """Say nothing."""
+
+
+@pytest.fixture
+def server() -> Iterator[str]:
+    Handler.content, Handler.cut_after, Handler.ranges = {}, {}, []
+    httpd = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=httpd.serve_forever, daemon=True)
+    thread.start()
+    yield f"http://127.0.0.1:{httpd.server_port}"
+    httpd.shutdown()
+    httpd.server_close()
+    thread.join()
+
+
+@pytest.fixture
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("HALE_CACHE", str(tmp_path / "cache"))
+    monkeypatch.delenv("HALE_DATA", raising=False)
+    return tmp_path / "cache"
+
+
+def registered(monkeypatch: pytest.MonkeyPatch, files: dict[Split, RemoteFile]) -> Dataset:
+    dataset = Dataset("tiny", "a test", 3, 1, (3, 1, 1), "MIT", files)
+    monkeypatch.setitem(catalog.CATALOG, "tiny", dataset)
+    return dataset
+
+
+def sha256(data: bytes) -> Digest:
+    return Digest("sha256", hashlib.sha256(data).hexdigest())
+
+
+def plain(server: str) -> dict[Split, RemoteFile]:
+    Handler.content = {f"/{split}.txt": data for split, data in FILES.items()}
+    return {s: RemoteFile(f"{server}/{s}.txt", sha256(data)) for s, data in FILES.items()}
+
+
+def test_a_good_file_is_fetched_verified_and_kept(
+    server: str, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    registered(monkeypatch, plain(server))
+    assert locate("tiny") is None
+    seen: list[tuple[int, int | None]] = []
+    graph = load("tiny", announce=lambda url: lambda done, total: seen.append((done, total)))
+    assert (graph.name, len(graph.train), len(graph.test)) == ("tiny", 3, 1)
+    assert seen[0] == (len(TRAIN), len(TRAIN))
+    place = locate("tiny")
+    assert place is not None
+    assert place.source == "cache"
+    assert sorted(file.name for file in cache.rglob("*.*")) == [
+        "test.txt",
+        "train.txt",
+        "valid.txt",
+    ]
+    Handler.content = {}
+    assert load("tiny").train.tolist() == graph.train.tolist()  # no network a second time
+
+
+def test_an_archive_is_fetched_once_and_read_by_member(
+    server: str, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w:gz") as tar:
+        for split, data in FILES.items():
+            info = tarfile.TarInfo(f"deep/{split}.txt")
+            info.size = len(data)
+            tar.addfile(info, io.BytesIO(data))
+    Handler.content = {"/a.tar.gz": buffer.getvalue()}
+    registered(
+        monkeypatch,
+        {
+            s: RemoteFile(f"{server}/a.tar.gz", sha256(data), member=f"{s}.txt")
+            for s, data in FILES.items()
+        },
+    )
+    assert len(load("tiny").train) == 3
+    assert len(Handler.ranges) == 1
+    assert not list(cache.rglob("*.tar.gz"))
+
+
+def test_a_wrong_hash_is_thrown_away(
+    server: str, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    registered(monkeypatch, plain(server))
+    Handler.content["/train.txt"] = b"evil\tr\tb\n"
+    with pytest.raises(DatasetError, match="is not the expected one"):
+        load("tiny")
+    assert not [file for file in cache.rglob("*") if file.is_file()]
+
+
+def test_a_cut_connection_goes_on_where_it_stopped(
+    server: str, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    registered(monkeypatch, plain(server))
+    Handler.cut_after = {"/train.txt": 10}
+    with pytest.raises(DownloadError, match=r"cut after 10 of 18"):
+        load("tiny")
+    assert [file.stat().st_size for file in cache.rglob("*.part")] == [10]
+    assert len(load("tiny").train) == 3
+    assert "bytes=10-" in Handler.ranges
+
+
+def test_a_stale_beginning_is_dropped(server: str, tmp_path: Path) -> None:
+    Handler.content = {"/x": b"12345"}
+    (tmp_path / "x.part").write_bytes(b"far too long a beginning")
+    assert fetch(f"{server}/x", tmp_path / "x").read_bytes() == b"12345"
+
+
+def test_missing_on_the_server(server: str, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    files = plain(server)
+    Handler.content = {}
+    registered(monkeypatch, files)
+    with pytest.raises(DownloadError, match="answered 404 Not Found"):
+        load("tiny")
+
+
+def test_no_server_at_all(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Port 9 of this machine: nothing listens there.
+    files: dict[Split, RemoteFile] = {"train": RemoteFile("http://127.0.0.1:9/t", sha256(b""))}
+    registered(monkeypatch, files)
+    with pytest.raises(DownloadError, match="could not be fetched"):
+        load("tiny")
+
+
+def test_a_cache_that_cannot_be_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("HALE_DATA", raising=False)
+    monkeypatch.setenv("HALE_CACHE", "/dev/null")
+    registered(monkeypatch, {"train": RemoteFile("http://127.0.0.1:9/t", sha256(b""))})
+    with pytest.raises(DownloadError, match="cannot be made"):
+        load("tiny")
+
+
+def test_a_damaged_archive_is_thrown_away(
+    server: str, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Handler.content = {"/a.tar.gz": b"\x1f\x8b\x08\x00" + b"junk" * 50}
+    remote = RemoteFile(f"{server}/a.tar.gz", sha256(TRAIN), member="train.txt")
+    registered(monkeypatch, {"train": remote})
+    with pytest.raises(DownloadError, match="damaged"):
+        load("tiny")
+    assert not list(cache.rglob("*.tar.gz"))
+
+
+def test_git_blob_ids_are_those_of_git() -> None:
+    # `printf hello | git hash-object --stdin`
+    assert Digest("git", "b6fc4c620b67d95f953a5c1c1230aaab5db5a1b0").matches(b"hello")
+    assert not Digest("git", "b6fc4c620b67d95f953a5c1c1230aaab5db5a1b0").matches(b"hello\n")
+
+
+def test_hale_data_is_searched_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for root, entity in (("one", "x"), ("two", "y")):
+        folder = tmp_path / root / "wn18rr"
+        folder.mkdir(parents=True)
+        (folder / "train.txt").write_text(f"{entity}\tr\tb\n")
+    monkeypatch.setenv("HALE_DATA", f"{tmp_path / 'none'}:{tmp_path / 'two'}:{tmp_path / 'one'}")
+    place = locate("wn18rr")
+    assert place is not None
+    assert place.source == "HALE_DATA"
+    with pytest.warns(HaleWarning, match="no test split"):
+        assert "y" in load("wn18rr").entities

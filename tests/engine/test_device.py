@@ -1,0 +1,33 @@
+from __future__ import annotations
+
+import pytest
+import torch
+
+from hale.engine.device import choose_device, keep_freed_memory, use_threads
+from hale.errors import SettingsError, UnknownNameError
+
+
+def test_devices(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert choose_device("cpu").type == "cpu"
+    with pytest.raises(UnknownNameError, match="Did you mean 'cuda'"):
+        choose_device("cudda")
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    monkeypatch.setattr(torch.backends.mps, "is_available", lambda: False)
+    assert choose_device("auto").type == "cpu"
+    for name in ("cuda", "mps"):
+        with pytest.raises(SettingsError, match=f"no usable {name}; try auto or cpu"):
+            choose_device(name)
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    assert choose_device("auto").type == "cuda"
+
+
+def test_threads() -> None:
+    before = torch.get_num_threads()
+    assert use_threads(None) == before
+    assert use_threads(1) == torch.get_num_threads() == 1
+    use_threads(before)
+
+
+def test_freed_memory_is_kept_without_fuss() -> None:
+    keep_freed_memory()
+    assert torch.zeros(1 << 20).sum() == 0

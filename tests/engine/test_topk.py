@@ -1,0 +1,47 @@
+"""The best of each row, against plain torch.topk and by hand."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from hale.engine.topk import STRIPS, top
+
+
+@pytest.mark.parametrize("count", [1, STRIPS, 1000, 2048, 4099])
+@pytest.mark.parametrize("k", [1, 3, 31, 5000])
+def test_same_as_plain_topk(count: int, k: int) -> None:
+    scores = torch.randn(7, count, generator=torch.Generator().manual_seed(count + k))
+    values, places = top(scores, k)
+    assert torch.equal(values, scores.topk(min(k, count)).values)
+    assert torch.equal(scores.gather(1, places), values)
+    assert all(len(set(row.tolist())) == min(k, count) for row in places)
+
+
+def test_the_best_may_share_a_column_or_stand_in_the_rest() -> None:
+    length = 100
+    scores = torch.arange(STRIPS * length + 5).neg().float()[None]  # falls: strip 0 holds the best
+    for place, value in ((7, 50.0), (7 + length, 40.0), (7 + 9 * length, 30.0)):
+        scores[0, place] = value
+    scores[0, STRIPS * length + 4] = 35.0  # beyond the last whole strip
+    values, places = top(scores, 4)
+    assert values.tolist() == [[50, 40, 35, 30]]
+    assert places.tolist() == [[7, 107, STRIPS * length + 4, 907]]
+
+
+def test_equal_scores_are_counted_once_each() -> None:
+    scores = torch.zeros(2, 3000)
+    scores[1, 1234] = 1
+    values, places = top(scores, 5)
+    assert values.tolist() == [[0, 0, 0, 0, 0], [1, 0, 0, 0, 0]]
+    assert places[1, 0] == 1234
+    assert all(len(set(row.tolist())) == 5 for row in places)
+
+
+@pytest.mark.parametrize("place", [0, 1500, 2999])
+def test_nan_comes_first(place: int) -> None:
+    scores = torch.zeros(1, 3000)
+    scores[0, place] = torch.nan
+    values, places = top(scores, 2)
+    assert values[0, 0].isnan()
+    assert places[0, 0] == place

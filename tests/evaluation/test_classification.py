@@ -1,0 +1,63 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from hale.errors import InputError
+from hale.evaluation.calibration import calibrate
+from hale.evaluation.classification import Verdict, classify
+from tests.line_run import line_run
+
+
+def test_verdicts_by_hand() -> None:
+    run = line_run()
+    # facts score 0, negatives -4: the cut of 'next' is at -2; 'twice' is judged by all together
+    calibration = calibrate(run, negatives=np.array([[0, 0, 3]] * 12))
+    found = classify(
+        run,
+        [("p0", "next", "p1"), ("p0", "next", "p2"), ("p0", "next", "p3"), ("p0", "twice", "p3")],
+        calibration=calibration,
+    )
+    assert found.scores.tolist() == [0, -1, -4, -1]
+    assert found.true.tolist() == [True, True, False, True]
+    assert found.thresholds.tolist() == [-2] * 4
+    own, overall = calibration.fits.by_relation[0].curve, calibration.fits.overall.curve
+    np.testing.assert_allclose(
+        found.probabilities,
+        [*own.probability(found.scores[:3]), *overall.probability(found.scores[3:])],
+    )
+    assert len(found) == 4
+    assert found[2] == Verdict("p0", "next", "p3", False, found.probabilities[2], -4.0, -2.0)
+    assert [verdict.tail for verdict in found] == ["p1", "p2", "p3", "p3"]
+    assert found[:2] == [found[0], found[1]]
+    assert found.as_dicts()[0]["verdict"] is True
+
+
+def test_quality_against_labels() -> None:
+    run = line_run()
+    found = classify(
+        run,
+        np.array([[0, 0, 1], [0, 0, 2], [0, 0, 3]]),
+        calibration=calibrate(run, negatives=np.array([[0, 0, 3]] * 12)),
+    )
+    quality = found.quality([True, False, False])
+    assert quality.accuracy == 2 / 3
+    assert quality.f1 == pytest.approx(2 / 3)
+    with pytest.raises(InputError, match="Expected 3 labels"):
+        found.quality([True])
+
+
+def test_frame_has_the_labels_of_entities() -> None:
+    run = line_run()
+    frame = classify(run, [("one", "next", "p2"), ("p0", "next", "p1")]).frame()
+    assert frame["head"].to_list() == ["p1", "p0"]
+    assert frame["head_label"].to_list() == ["one", None]
+    assert frame["tail_label"].to_list() == ["two words", "one"]
+    assert frame["verdict"].to_list() == [True, True]
+    assert frame.columns[-3:] == ["probability", "score", "threshold"]
+
+
+def test_nothing_to_judge() -> None:
+    found = classify(line_run(), [])
+    assert len(found) == 0
+    assert found.frame().height == 0

@@ -1,0 +1,179 @@
+"""Ranks worked out by hand: ties, filters, directions, and scores that are not finite."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import Tensor
+
+from hale.data.graph import Graph, GraphSize, KnownAnswers, Vocabulary
+from hale.errors import EvaluationError, InputError, UnknownNameError
+from hale.evaluation import evaluator
+from hale.evaluation.evaluator import Metrics, Ties, evaluate_model, filtered_ranks
+from hale.models import Model, make_model
+
+
+class Fixed(Model):
+    """Scores from a table: (queries, candidates), the query is the head."""
+
+    name = "fixed"
+
+    def __init__(self, scores: Tensor) -> None:
+        super().__init__(GraphSize(scores.shape[1], 1), 2)
+        self.scores = scores
+
+    def transform(self, vectors: Tensor, relation: Tensor) -> Tensor:
+        raise AssertionError("not needed")
+
+    def score_all(self, head: Tensor, relation: Tensor) -> Tensor:
+        return self.scores[head]
+
+
+def nothing_known() -> KnownAnswers:
+    return KnownAnswers(np.empty((0, 3), dtype=np.int64), 1)
+
+
+@pytest.mark.parametrize(
+    ("ties", "expected"),
+    [
+        # scores 5 3 3 3 1; targets: 0 (alone on top), 2 (one above, three alike), 4 (last)
+        ("optimistic", [1, 2, 5]),
+        ("pessimistic", [1, 4, 5]),
+        ("mean", [1, 3, 5]),
+    ],
+)
+def test_ties_by_hand(ties: Ties, expected: list[int]) -> None:
+    model = Fixed(torch.tensor([[5.0, 3.0, 3.0, 3.0, 1.0]]))
+    triples = np.array([[0, 0, 0], [0, 0, 2], [0, 0, 4]])
+    assert filtered_ranks(model, triples, nothing_known(), ties=ties).tolist() == expected
+
+
+def test_all_alike_is_the_middle_rank() -> None:
+    model = Fixed(torch.zeros(1, 9))
+    triples = np.array([[0, 0, 3]])
+    assert filtered_ranks(model, triples, nothing_known()).tolist() == [5]
+
+
+def test_known_answers_step_aside() -> None:
+    """Known: 0 (above the target), 2 (alike), 4 (below), and the target 1 itself."""
+    model = Fixed(torch.tensor([[5.0, 3.0, 3.0, 3.0, 1.0]]))
+    known = KnownAnswers(np.array([[0, 0, entity] for entity in (0, 1, 2, 4)]), 1)
+    triples = np.array([[0, 0, 1]])
+    ranks = {
+        ties: filtered_ranks(model, triples, known, ties=ties)[0]
+        for ties in ("optimistic", "pessimistic", "mean")
+    }
+    assert ranks == {"optimistic": 1, "pessimistic": 2, "mean": 1.5}  # left: 1 and 3, alike
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.data())
+def test_against_a_plain_count(data: st.DataObject) -> None:
+    n = data.draw(st.integers(1, 8))
+    rows = data.draw(st.integers(1, 4))
+    values = data.draw(st.lists(st.integers(0, 3), min_size=rows * n, max_size=rows * n))
+    scores = torch.tensor(values, dtype=torch.float32).reshape(rows, n)
+    triples = np.array([[row, 0, data.draw(st.integers(0, n - 1))] for row in range(rows)])
+    facts = data.draw(st.lists(st.tuples(st.integers(0, rows - 1), st.integers(0, n - 1))))
+    known = KnownAnswers(np.array([[h, 0, t] for h, t in facts]).reshape(-1, 3), 1)
+    ranks = filtered_ranks(Fixed(scores), triples, known)
+    for (head, _, tail), rank in zip(triples.tolist(), ranks, strict=True):
+        rivals = [e for e in range(n) if e != tail and (head, e) not in facts]
+        above = sum(scores[head, e] > scores[head, tail] for e in rivals)
+        alike = sum(scores[head, e] == scores[head, tail] for e in rivals)
+        assert rank == 1 + above + alike / 2
+
+
+@pytest.fixture
+def line() -> Graph:
+    """Four points on a line, TransE with a shift of one: worked out by hand below."""
+    return Graph(
+        "line",
+        Vocabulary(["p0", "p1", "p2", "p4"], "entity"),
+        Vocabulary(["next", "same"], "relation"),
+        train=np.array([[0, 0, 1], [1, 0, 2]]),
+        valid=np.array([[2, 0, 3]]),
+        test=np.array([[0, 0, 2], [3, 1, 0]]),
+    )
+
+
+def line_model(graph: Graph) -> Model:
+    model = make_model("transe", graph.size, 1)
+    with torch.no_grad():
+        model.entity.weight.copy_(torch.tensor([[0.0], [1.0], [2.0], [4.0]]))
+        # next +1, same 0, and their reciprocals -1, 0
+        model.shift.weight.copy_(torch.tensor([[1.0], [0.0], [-1.0], [0.0]]))  # type: ignore[union-attr, operator]
+    return model
+
+
+def test_a_tiny_graph_by_hand(line: Graph) -> None:
+    report = evaluate_model(line_model(line), line, "test")
+    # (p0, next, ?) sits at 1: p1 is known in train and steps aside; p0 and p2 are both 1 away,
+    # so the target p2 ties for the first place: rank 1.5.
+    # (p4, same, ?) sits at 4: p4 0, p2 2, p1 3, p0 4 away: rank 4.
+    assert report.by_direction["tail"].mrr == pytest.approx((1 / 1.5 + 1 / 4) / 2)
+    # (?, next, p2) sits at 1: p1 is known and steps aside; p0 (target) and p2 tie: 1.5.
+    # (?, same, p0) sits at 0: p0 0, p1 1, p2 2, p4 (target) 4 away: rank 4.
+    assert report.by_direction["head"].mean_rank == pytest.approx((1.5 + 4) / 2)
+    assert report.overall == Metrics.of(np.array([1.5, 4, 1.5, 4]))
+    assert report.by_relation["next"].mean_rank == 1.5
+    assert report.by_relation["same"].mean_rank == 4
+    assert report.hits == {1: 0.0, 3: 0.5, 10: 1.0}
+    flat = report.as_dict()
+    assert flat["split"] == "test"
+    assert {"mrr", "mean_rank", "hits@1", "hits@3", "hits@10"} <= set(flat)
+    optimistic = evaluate_model(line_model(line), line, "test", ties="optimistic")
+    assert optimistic.by_relation["next"].mean_rank == 1
+
+
+def test_metrics_by_hand() -> None:
+    metrics = Metrics.of(np.array([1.0, 2.0, 4.0, 20.0]))
+    assert metrics.mrr == pytest.approx((1 + 1 / 2 + 1 / 4 + 1 / 20) / 4)
+    assert metrics.mean_rank == 6.75
+    assert metrics.hits == {1: 0.25, 3: 0.5, 10: 0.75}
+
+
+@pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf])
+def test_scores_that_are_not_finite_are_refused(bad: float) -> None:
+    scores = torch.zeros(1, 5)
+    scores[0, 3] = bad
+    with pytest.raises(EvaluationError, match="not finite"):
+        filtered_ranks(Fixed(scores), np.array([[0, 0, 1]]), nothing_known())
+
+
+def test_a_model_of_nan_does_not_rank_first(graph: Graph) -> None:
+    model = make_model("rotl", graph.size, 4)
+    with torch.no_grad():
+        model.entity.weight.fill_(math.nan)
+    with pytest.raises(EvaluationError, match="lower learning rate"):
+        evaluate_model(model, graph, "test")
+
+
+def test_huge_but_finite_scores_are_ranked() -> None:
+    scores = torch.tensor([[3e38, 3e38, -1.0]])
+    assert filtered_ranks(Fixed(scores), np.array([[0, 0, 2]]), nothing_known()).tolist() == [3]
+
+
+def test_chunks_change_nothing(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
+    torch.manual_seed(0)
+    model = make_model("rote", graph.size, 4)
+    triples = graph.both_directions(graph.train)
+    whole = filtered_ranks(model, triples, graph.known())
+    monkeypatch.setattr(evaluator, "CHUNK_ELEMENTS", 1)  # one query at a time
+    assert np.array_equal(filtered_ranks(model, triples, graph.known()), whole)
+
+
+def test_faults(graph: Graph, line: Graph) -> None:
+    model = line_model(line)
+    with pytest.raises(UnknownNameError, match="Did you mean 'valid'"):
+        evaluate_model(model, line, "valida")
+    with pytest.raises(UnknownNameError, match="rule for ties"):
+        evaluate_model(model, line, "test", ties="best")  # type: ignore[arg-type]
+    bare = Graph("bare", line.entities, line.relations, line.train, line.test[:0], line.test[:0])
+    with pytest.raises(InputError, match="no test triples"):
+        evaluate_model(model, bare, "test")

@@ -1,0 +1,144 @@
+"""The benchmarks run and give the rows that they promise; no test asserts a time."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from typer.testing import CliRunner
+
+from hale.cli import app
+from hale.engine import uniformity
+from hale.engine.activations import Hanon
+from hale.lab.bench.growth import measure, plot_growth, synthetic
+from hale.lab.bench.kernel import _plain, kernel_rows
+from hale.lab.bench.race import quality_at, reached
+from hale.lab.bench.timing import in_turns
+
+
+def bench(*arguments: str | Path) -> dict[str, Any]:
+    result = CliRunner().invoke(app, ["bench", *map(str, arguments), "--json"])
+    assert result.exit_code == 0, result.output
+    found: dict[str, Any] = json.loads(result.stdout)
+    return found
+
+
+def test_the_rivals_compute_the_same() -> None:
+    generator = torch.Generator().manual_seed(0)
+    queries, entities = (0.3 * torch.randn(n, 8, generator=generator) for n in (5, 200))
+    scale = torch.rand(5, generator=generator)
+    expected = uniformity(queries, entities, scale, Hanon(beta=3.0, gamma=6.0))
+    torch.testing.assert_close(_plain(queries, entities, scale), expected)
+
+
+def test_kernel_rows(tmp_path: Path) -> None:
+    options = ["--n", "300", "--d", "8,16", "--rounds", "2", "--rivals", "autograd,tiles,native"]
+    found = bench("kernel", "-m", "5", *options, "--out", tmp_path / "k.json")
+    rows = found["rows"]
+    assert [(row["rival"], row["d"]) for row in rows] == [
+        (rival, d) for d in (8, 16) for rival in ("autograd", "tiles", "native")
+    ]
+    for row in rows:
+        assert set(row) >= {"rival", "m", "n", "d", "median_ms", "best_ms", "gflops"}
+        assert row["best_ms"] <= row["median_ms"]
+        assert row["gflops"] == pytest.approx(6e-9 * 5 * 300 * row["d"] / (row["best_ms"] / 1e3))
+        assert row["share_of_peak"] == pytest.approx(row["gflops"] / row["peak_gflops"])
+    assert json.loads((tmp_path / "k.json").read_text()) == found
+
+
+def test_rivals_take_turns() -> None:
+    order: list[str] = []
+    calls = {name: lambda name=name: order.append(name) for name in "ab"}
+    in_turns(calls, rounds=3, warm_up=1, between=lambda: order.append("|"))
+    assert "".join(order) == "abab|ab|ab|"
+
+
+def test_unknown_rivals_are_refused() -> None:
+    for command in (["kernel", "--rivals", "nativ"], ["race", "wordnet", "--rivals", "hal"]):
+        result = CliRunner().invoke(app, ["bench", *command])
+        assert result.exit_code == 2
+        assert "Did you mean" in result.stderr
+    assert CliRunner().invoke(app, ["bench", "kernel", "--n", "many"]).exit_code == 2
+    assert CliRunner().invoke(app, ["bench", "race", "wordnet", "--metric", "mr"]).exit_code == 2
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    draws = np.random.default_rng(0)
+    for split, count in (("train", 300), ("valid", 20), ("test", 20)):
+        rows = [f"e{a}\tr{a % 3}\te{b}\n" for a, b in draws.integers(0, 40, (count, 2))]
+        (tmp_path / f"{split}.txt").write_text("".join(rows))
+    return tmp_path
+
+
+def test_step_rows(folder: Path) -> None:
+    rows = bench("step", folder, "--dim", "8", "--batch-size", "64", "--queries", "8")["rows"]
+    assert [row["part"] for row in rows] == [
+        "batch",
+        "forward, with the kernel",
+        "backward",
+        "optimiser",
+        "whole step",
+        "kernel alone",
+    ]
+    whole, kernel = rows[-2]["median_ms"], rows[-1]["median_ms"]
+    assert rows[0]["step_over_kernel"] == pytest.approx(whole / kernel)
+
+
+def test_evaluate_rows(folder: Path) -> None:
+    (row,) = bench("evaluate", folder, "--dim", "8")["rows"]
+    assert row["ranks"] == 40
+    assert row["best_s"] <= row["median_s"]
+    assert row["peak_mb"] > 0
+
+
+def test_growth(tmp_path: Path) -> None:
+    assert synthetic(50).size == (50, 20)
+    rows = [measure(size, 8, 4, 2) for size in (100, 200)]
+    assert [row["n"] for row in rows] == [100, 200]
+    plot_growth(rows, tmp_path / "growth.png")
+    assert (tmp_path / "growth.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_growth_measures_in_processes_of_their_own() -> None:
+    rows = bench("growth", "--most", "1000", "--dim", "8", "--queries", "4")["rows"]
+    assert [row["n"] for row in rows] == [1000]
+
+
+CURVE = [
+    {"seconds": 10.0, "mrr": 0.1},
+    {"seconds": 20.0, "mrr": 0.3},
+    {"seconds": 31.0, "mrr": 0.2},
+]
+
+
+def test_reading_a_curve() -> None:
+    assert reached(CURVE, "mrr", 0.3) == 20.0
+    assert reached(CURVE, "mrr", 0.2) == pytest.approx(15.0), "half way between two validations"
+    assert reached(CURVE, "mrr", 0.05) == pytest.approx(5.0), "from nothing at the start"
+    assert reached(CURVE, "mrr", 0.31) is None
+    assert quality_at(CURVE, "mrr", 5) == pytest.approx(0.05), "from nothing at the start"
+    assert quality_at(CURVE, "mrr", 15) == pytest.approx(0.2), "half way between two validations"
+    assert quality_at(CURVE, "mrr", 20) == pytest.approx(0.3)
+    assert quality_at(CURVE, "mrr", 32) == 0.2, "31 s is near enough"
+    assert quality_at(CURVE, "mrr", 60) is None, "the run did not last that long"
+
+
+def test_hale_races_alone(folder: Path, tmp_path: Path) -> None:
+    found = bench(
+        *("race", folder, "--seconds", "1", "--dim", "8", "--rivals", "hale", "--target", "0.001"),
+        *("--plot", tmp_path / "race.png"),
+    )
+    (row,) = found["rows"]
+    assert row["rival"] == "hale"
+    assert 0 < row["seconds_to_target"] <= row["curve"][0]["seconds"]
+    assert (tmp_path / "race.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_kernel_rows_from_python() -> None:
+    rows = kernel_rows(m=2, sizes=[50], dims=[3], rounds=1, rivals=["native"])
+    assert [row["rival"] for row in rows] == ["native"]

@@ -1,0 +1,241 @@
+"""The paper's tables as cells: declared in full, filled, gone on with, rendered."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+import hale.lab.paper.cells as cells_module
+from hale.data.graph import Graph
+from hale.lab.paper import EXPERIMENTS, Cell, fill, is_current, read_cells
+from hale.lab.paper.figures import draw_curves, draw_functions
+from hale.lab.paper.published import FIVE, TABLE3, TABLE4, TABLE5
+from hale.lab.paper.render import by_share, longest, render_page, render_table
+from hale.runs.run import Record, load_run
+from hale.runs.systems import check, complete
+from hale.settings.recipes import read_recipe, recipe_files, settings_in
+from hale.training.stopping import Clock
+
+
+@pytest.fixture
+def loaded(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> Graph:
+    monkeypatch.setattr(cells_module, "load_quietly", lambda _: graph)
+    return graph
+
+
+TINY = Cell(
+    "tiny", "hale-rotl", 4, 1.0, (("model", "rotl"), ("strategy", "hale"), ("batch_size", 16))
+)
+
+
+def test_all_of_the_paper_is_declared() -> None:
+    paper = ["table3", "table4", "table5", "figure2", "figure3", "figure4"]
+    assert [*EXPERIMENTS] == [*paper, "improvements"]
+    for name, table in (("table3", TABLE3), ("table4", TABLE4)):
+        declared = [entry.paper for entry in EXPERIMENTS[name].entries if entry.paper]
+        assert sorted(declared) == sorted(table.values())
+    ablation = {(e.cell.dataset, e.row): e.paper for e in EXPERIMENTS["table5"].entries}
+    assert ablation == TABLE5
+    curves = EXPERIMENTS["figure3"].entries
+    assert len(curves) == 3 * (5 + 6)
+    assert {e.row for e in curves if e.group == "activations"} >= {"hanon", "halin", "identity"}
+
+
+def test_every_cell_is_a_system_that_can_be_trained() -> None:
+    for experiment in EXPERIMENTS.values():
+        for entry in experiment.entries:
+            check(complete(None, **entry.cell.settings(0, 1.0)))
+
+
+def at_full_time(dataset: str) -> dict[str, object]:
+    """RotL's recipe for HaLE."""
+    return settings_in(read_recipe(recipe_files()[dataset]), "hale", "rotl", budget=600.0)
+
+
+def test_every_improvement_differs_from_what_is_tuned() -> None:
+    """A change that the recipe has already would be a row that says nothing."""
+    for entry in EXPERIMENTS["improvements"].entries:
+        if entry.cell.recipe != "auto":
+            continue
+        tuned = at_full_time(entry.cell.dataset)
+        changes = {
+            name: value
+            for name, value in entry.cell.values
+            if complete(None, recipe="none", **tuned).model_dump()[name] != value
+        }
+        assert bool(changes) == (entry.row != "as tuned"), entry.row
+        if entry.row == "one bound for all relations":
+            assert changes == {"gamma_two_way": tuned["gamma"]}
+        if entry.row == "dropout from the start":
+            assert changes == {"dropout_start": tuned["dropout"]}
+
+
+def test_cells_of_one_system_are_shared() -> None:
+    """Table 5's first row is Table 3's last, so it is trained once; ablations are their own."""
+    keys: dict[str, dict[str, object]] = {}
+    for experiment in EXPERIMENTS.values():
+        for entry in experiment.entries:
+            settings = entry.cell.settings(0, 1.0)
+            assert keys.setdefault(entry.cell.key(0, 1.0), settings) == settings
+    for dataset in ("codex-m", "fb15k-237", "wn18rr"):
+        rows = {e.row: e.cell for e in EXPERIMENTS["table5"].select((dataset,))}
+        assert len({cell.key(0, 1.0) for cell in rows.values()}) == len(rows) == 6
+    rows = {e.row: e.cell for e in EXPERIMENTS["table5"].select(("fb15k-237",))}
+    table3 = [e.cell for e in EXPERIMENTS["table3"].select(("fb15k-237",), ("rotl",), ("hale",))]
+    assert [rows["HaLE-RotL"]] == table3
+
+
+def test_the_ablation_takes_one_part_away_at_a_time() -> None:
+    parts = ("activation", "square", "relation_scale")
+    missing = {"w/o Activation": "activation", "w/o PosSquare": "square"}
+    missing |= {"w/o RelRatio": "relation_scale"}
+    for dataset in ("wn18rr", "fb15k-237", "codex-m"):
+        tuned = at_full_time(dataset)
+        full = complete(None, recipe="none", strategy="hale").model_dump()
+        for entry in EXPERIMENTS["table5"].select((dataset,), strategies=("hale",)):
+            values = {**tuned, **dict(entry.cell.values)}
+            made = complete(None, recipe="none", **values).model_dump()
+            taken = [part for part in parts if made[part] != full[part]]
+            assert taken == [missing[entry.row]] if entry.row in missing else not taken, entry.row
+
+
+def test_selection() -> None:
+    chosen = EXPERIMENTS["table3"].select(("wn18rr",), ("rotl", "rote"))
+    assert {e.cell.key(1, 0.1) for e in chosen} == {
+        f"wn18rr-{strategy}-{model}-32-s1-x0.1"
+        for strategy in ("samneg", "hale")
+        for model in ("rotl", "rote")
+    }
+    assert len(EXPERIMENTS["table3"].select(strategies=("hale",))) == 2 * len(FIVE)
+    ablated = EXPERIMENTS["table5"].select(("wn18rr",), systems=("hale-rotl-no-scale",))
+    assert [e.cell.key(0, 1) for e in ablated] == ["wn18rr-hale-rotl-no-scale-32-s0-x1"]
+
+
+def test_a_cell_is_filled_once(loaded: Graph, tmp_path: Path) -> None:
+    places = {"folder": tmp_path / "cells", "work": tmp_path / "runs"}
+    filled = fill(TINY, seed=1, scale=0.2, **places)
+    assert filled is not None
+    assert read_cells(places["folder"]) == {filled.key: filled}
+    assert filled.training["seconds"] >= 0.2
+    assert filled.settings["seed"] == 1
+    assert filled.curve[-1]["step"] == filled.training["steps"]
+    assert 0 < filled.metrics["mrr"] <= 1
+    assert filled.machine["cores"]
+    again = fill(TINY, seed=1, scale=0.2, **places)
+    assert again is not None
+    lies = replace(again, finished=filled.finished)
+    assert lies == filled, "the finished run is taken as it lies there"
+
+
+def test_a_cell_that_was_broken_off_goes_on(loaded: Graph, tmp_path: Path) -> None:
+    class Breaks:
+        seen = False
+
+        def stepped(self, clock: Clock, progress: float, losses: dict[str, float]) -> None:
+            if self.seen:
+                raise RuntimeError("killed")
+
+        def validated(self, record: Record, *, kept: bool) -> None:
+            self.seen = True
+
+    places = {"folder": tmp_path / "cells", "work": tmp_path / "runs"}
+    with pytest.raises(RuntimeError, match="killed"):
+        fill(TINY, seed=0, scale=0.5, observer=Breaks(), **places)
+    assert not read_cells(places["folder"])
+    left = load_run(places["work"] / TINY.key(0, 0.5)).history
+    assert left, "it was validated before it was killed"
+    filled = fill(TINY, seed=0, scale=0.5, **places)
+    assert filled is not None
+    before = [(record.step, record.seconds) for record in left]
+    curve = [(point["step"], point["seconds"]) for point in filled.curve]
+    assert curve[: len(before)] == before, "gone on with, not begun anew"
+    assert len(curve) > len(before)
+
+
+def test_a_finished_cell_is_current_until_its_settings_change(
+    loaded: Graph, tmp_path: Path
+) -> None:
+    filled = fill(TINY, seed=0, scale=0.2, folder=tmp_path / "cells", work=tmp_path / "runs")
+    assert filled is not None
+    assert is_current(TINY, filled)
+    other = replace(TINY, values=(*TINY.values, ("gamma", 9.0)))
+    assert not is_current(other, filled)
+    later = {**filled.settings, "gamma": 9.0}
+    newer = replace(filled, key="newer", seed=1, settings=later, finished="2999-01-01")
+    assert by_share(TINY, [filled, newer]) == [[newer]], "seeds of different settings have no mean"
+    twin = replace(filled, key="twin", seed=1, settings={**filled.settings, "seed": 1})
+    assert by_share(TINY, [filled, twin]) == [[filled, twin]]
+
+
+def test_tables_show_ours_beside_the_papers(loaded: Graph, tmp_path: Path) -> None:
+    filled = fill(TINY, seed=0, scale=0.2, folder=tmp_path / "cells", work=tmp_path / "runs")
+    assert filled is not None
+    entry = EXPERIMENTS["table3"].select(("wn18rr",), ("rotl",), ("hale",))[0]
+    cell = entry.cell
+    mine = {"dataset": cell.dataset, "system": cell.system, "dim": cell.dim, "full_seconds": 600.0}
+    shown = {
+        "a": replace(filled, **mine, key="a", scale=0.1, metrics={**filled.metrics, "mrr": 0.9}),
+        "b": replace(filled, **mine, key="b", scale=1.0, metrics={**filled.metrics, "mrr": 0.4}),
+        "c": replace(filled, **mine, key="c", scale=1.0, metrics={**filled.metrics, "mrr": 0.5}),
+    }
+    assert longest(cell, shown.values()) == shown["b"]
+    assert longest(cell, []) is None
+    page = render_table(EXPERIMENTS["table3"], shown)
+    row, tenth = (line for line in page.splitlines() if line.startswith("| HaLE | RotL |"))
+    assert tenth.startswith("| HaLE | RotL | **0.900** | 0.471 |"), "each share has its row"
+    assert "(x 0.1)" in tenth
+    assert row.split("|")[3:5] == [" 0.450 ", " 0.471 "], "mean of two seeds; the paper's"
+    assert row.rstrip(" |").endswith("2")
+    high = {"settings": {**filled.settings, "heights": True}, "metrics": {"mrr": 0.4712}}
+    high["metrics"] |= {"hits@10": 0.5574, "hits@1": 0.6}
+    page_of_one = render_table(EXPERIMENTS["table3"], {"b": replace(shown["b"], **high)})
+    row = next(line for line in page_of_one.splitlines() if line.startswith("| HaLE | RotL"))
+    assert row.startswith("| HaLE | RotL † | **0.471** | 0.471 | 0.557 | 0.558 | **0.600** |")
+    high["settings"]["loops"] = False
+    page_of_one = render_table(EXPERIMENTS["table3"], {"b": replace(shown["b"], **high)})
+    assert "| HaLE | RotL †‡ | **0.471**" in page_of_one
+    high["settings"]["square"] = False
+    page_of_one = render_table(EXPERIMENTS["table3"], {"b": replace(shown["b"], **high)})
+    assert "| HaLE | RotL †‡§ | **0.471**" in page_of_one
+    training = {**filled.training, "seconds": 60.2, "threads": 1}
+    reduced = render_table(EXPERIMENTS["table3"], {"a": replace(shown["a"], training=training)})
+    assert "| 60 s (x 0.1), 1 thread | 1 |" in reduced
+    assert "Declared, and not run yet." in reduced
+    assert "not run" in next(line for line in page.splitlines() if "| HaLE | RotE |" in line)
+
+
+def test_no_number_of_ours_without_a_cell(loaded: Graph, tmp_path: Path) -> None:
+    """One cell is finished: every other row of its table is empty where ours would stand."""
+    filled = fill(TINY, seed=0, scale=0.2, folder=tmp_path / "cells", work=tmp_path / "runs")
+    assert filled is not None
+    one = replace(filled, dataset="wn18rr", system="hale-rotl", dim=32, full_seconds=600.0)
+    page = render_page(EXPERIMENTS.values(), {"a": one}, {})
+    rows = [line.split("|") for line in page.splitlines() if line.startswith("| ")]
+    ours = [row[3].strip() for row in rows if len(row) > 9 and row[1].strip()]
+    assert sum(bool(cell) for cell in ours) == 2, "Table 3 and the improvements"
+    assert len(ours) > 20
+
+
+def test_figures(loaded: Graph, tmp_path: Path) -> None:
+    draw_functions(tmp_path / "figure2.png")
+    vector = (tmp_path / "figure2.svg").read_bytes()
+    assert len(vector) > 1000
+    draw_functions(tmp_path / "figure2.png")
+    assert (tmp_path / "figure2.svg").read_bytes() == vector, "no change without a change"
+    assert not draw_curves(EXPERIMENTS["figure3"], {}, tmp_path / "figure3.png")
+    filled = fill(TINY, seed=0, scale=0.2, folder=tmp_path / "cells", work=tmp_path / "runs")
+    assert filled is not None
+    cell = EXPERIMENTS["figure3"].entries[0].cell
+    shown = replace(filled, dataset=cell.dataset, system=cell.system, dim=32, full_seconds=200.0)
+    assert draw_curves(EXPERIMENTS["figure3"], {"a": shown}, tmp_path / "figure3.png")
+    assert (tmp_path / "figure3.png").stat().st_size > 1000
+    empty = (tmp_path / "figure3.svg").read_text().count("<!-- not run -->")
+    assert empty == 4, "HaLE on WN18RR is in two panels of six"
+
+
+def test_files_of_other_kinds_are_no_cells(tmp_path: Path) -> None:
+    (tmp_path / "points.json").write_text(json.dumps({"points": []}))
+    assert read_cells(tmp_path) == {}

@@ -1,0 +1,201 @@
+"""A run on disk: whole or not at all, and damage is named."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from hale.errors import RunError
+from hale.data.graph import Graph
+from hale.models import make_model
+from hale.runs.run import load_run
+from hale.settings import make_settings
+from hale.runs.folder import RunFolder, free_folder
+
+
+@pytest.fixture
+def folder(tmp_path: Path, graph: Graph) -> RunFolder:
+    settings = make_settings(model="transe", dim=4, epochs=1)
+    weights = make_model("transe", graph.size, 4).state_dict()
+    return RunFolder.create(tmp_path / "run", settings, graph, weights)
+
+
+def test_a_new_folder_is_a_loadable_run(folder: RunFolder, graph: Graph) -> None:
+    names = sorted(path.name for path in folder.path.iterdir())
+    assert names == [
+        "entities.txt",
+        "labels.tsv",
+        "model.safetensors",
+        "relations.txt",
+        "settings.json",
+        "triples.safetensors",
+    ]
+    run = load_run(folder.path)
+    assert run.summary.stopped_by == "unfinished"
+    assert run.graph.entities.names == graph.entities.names
+    assert run.graph.labels == dict(graph.labels)
+    for split in ("train", "valid", "test"):
+        assert np.array_equal(run.graph.split(split), graph.split(split))
+    assert (folder.path / "entities.txt").read_text().splitlines()[:2] == ["e000", "e001"]
+
+
+def test_what_is_there_is_not_replaced_by_accident(
+    folder: RunFolder, graph: Graph, tmp_path: Path
+) -> None:
+    settings = make_settings(model="transe", dim=4, epochs=2)
+    weights = make_model("transe", graph.size, 4).state_dict()
+    with pytest.raises(RunError, match=r"exists\. Choose another folder, continue that run"):
+        RunFolder.create(folder.path, settings, graph, weights)
+    RunFolder.create(folder.path, settings, graph, weights, overwrite=True)
+    assert folder.read_settings().epochs == 2
+    assert [path.name for path in tmp_path.iterdir()] == ["run"]
+
+    precious = tmp_path / "precious"
+    precious.mkdir()
+    (precious / "thesis.txt").write_text("years of work")
+    with pytest.raises(RunError, match="is not a run, so it is not overwritten"):
+        RunFolder.create(precious, settings, graph, weights, overwrite=True)
+    assert (precious / "thesis.txt").read_text() == "years of work"
+
+
+def test_an_empty_folder_may_be_used(tmp_path: Path, graph: Graph) -> None:
+    (tmp_path / "empty").mkdir()
+    settings = make_settings(model="transe", dim=4)
+    weights = make_model("transe", graph.size, 4).state_dict()
+    RunFolder.create(tmp_path / "empty", settings, graph, weights)
+    assert load_run(tmp_path / "empty").settings.dim == 4
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["settings.json", "entities.txt", "relations.txt", "model.safetensors", "triples.safetensors"],
+)
+def test_missing_files_are_named(folder: RunFolder, name: str) -> None:
+    (folder.path / name).unlink()
+    with pytest.raises(RunError, match=name):
+        load_run(folder.path)
+
+
+@pytest.mark.parametrize("name", ["settings.json", "model.safetensors", "triples.safetensors"])
+def test_damaged_files_are_named(folder: RunFolder, name: str) -> None:
+    whole = (folder.path / name).read_bytes()
+    for damage in (whole[: len(whole) // 2], b"\x80\x04junk", b""):
+        (folder.path / name).write_bytes(damage)
+        with pytest.raises(RunError, match=name):
+            load_run(folder.path)
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("settings.json", '{"format": 1, "settings": {}}'),
+        ("settings.json", '{"format": 1, "settings": {"dim": "many"}, "graph": {}}'),
+        ("metrics.json", "[]"),
+        ("metrics.json", "null"),
+        ("metrics.json", '{"training": {"steps": 1}}'),
+        ("history.jsonl", "5"),
+        ("history.jsonl", "{}"),
+        ("entities.txt", "e000\ne001\n"),
+        ("entities.txt", "e000\n" * 24),
+        ("relations.txt", "next\n\n"),
+        ("relations.txt", "next\nskip\nback\n"),
+        ("labels.tsv", "no tab here\n"),
+    ],
+)
+def test_files_with_other_content_are_named(folder: RunFolder, name: str, content: str) -> None:
+    (folder.path / name).write_text(content)
+    with pytest.raises(RunError, match=name):
+        load_run(folder.path)
+
+
+def test_tensors_of_other_content_are_named(folder: RunFolder) -> None:
+    folder.write_tensors("triples.safetensors", {"train": torch.zeros(4, 2)}, {})
+    with pytest.raises(RunError, match=r"triples\.safetensors"):
+        load_run(folder.path)
+    halves = {split: torch.full((1, 3), 0.5) for split in ("train", "valid", "test")}
+    folder.write_tensors("triples.safetensors", halves, {})
+    with pytest.raises(RunError, match=r"triples\.safetensors .* whole numbers"):
+        load_run(folder.path)
+
+
+@pytest.mark.parametrize("change", [{"model": "of tomorrow"}, {"model": "rotl", "dim": 5}])
+def test_a_model_that_cannot_be_made_is_named(folder: RunFolder, change: dict[str, object]) -> None:
+    header = json.loads((folder.path / "settings.json").read_text())
+    header["settings"] |= change
+    folder.write_json("settings.json", header)
+    with pytest.raises(RunError, match=r"settings\.json names a model that this hale cannot make"):
+        load_run(folder.path)
+
+
+def test_an_overwrite_killed_between_its_renames_is_completed(
+    folder: RunFolder, graph: Graph, tmp_path: Path
+) -> None:
+    settings = make_settings(model="transe", dim=4, epochs=2)
+    weights = make_model("transe", graph.size, 4).state_dict()
+    RunFolder.create(tmp_path / "other", settings, graph, weights)
+    folder.path.rename(tmp_path / ".run.old")
+    (tmp_path / "other").rename(tmp_path / ".run.new")
+    assert load_run(tmp_path / "run").settings.epochs == 2
+    assert [path.name for path in tmp_path.iterdir()] == ["run"]
+
+
+def test_an_old_run_without_its_successor_is_not_lost(folder: RunFolder, tmp_path: Path) -> None:
+    folder.path.rename(tmp_path / ".run.old")
+    assert load_run(tmp_path / "run").settings.epochs == 1
+    assert [path.name for path in tmp_path.iterdir()] == ["run"]
+
+
+def test_the_working_folder_may_be_the_run(
+    tmp_path: Path, graph: Graph, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    settings = make_settings(model="transe", dim=4)
+    weights = make_model("transe", graph.size, 4).state_dict()
+    RunFolder.create(".", settings, graph, weights)
+    assert load_run(tmp_path / "here").settings.dim == 4
+
+
+def test_weights_of_another_shape(folder: RunFolder) -> None:
+    folder.write_tensors("model.safetensors", {"entity.weight": torch.zeros(2, 2)}, {"step": 0})
+    with pytest.raises(RunError, match="does not fit"):
+        load_run(folder.path)
+
+
+def test_another_format(folder: RunFolder) -> None:
+    header = json.loads((folder.path / "settings.json").read_text())
+    (folder.path / "settings.json").write_text(json.dumps(header | {"format": 99}))
+    with pytest.raises(RunError, match=r"has format 99; this hale \(.*\) reads format 1"):
+        load_run(folder.path)
+
+
+def test_not_a_run(tmp_path: Path) -> None:
+    with pytest.raises(RunError, match="There is no run"):
+        load_run(tmp_path / "nothing")
+    with pytest.raises(RunError, match=r"is not a run: it has no settings\.json"):
+        load_run(tmp_path)
+
+
+def test_a_failed_write_leaves_the_old_file(
+    folder: RunFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = (folder.path / "model.safetensors").read_bytes()
+
+    def full(*_args: object, **_kwargs: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_bytes", full)
+    with pytest.raises(RunError, match="cannot be written: No space left"):
+        folder.write_tensors("model.safetensors", {}, {})
+    assert (folder.path / "model.safetensors").read_bytes() == before
+
+
+def test_free_folder(tmp_path: Path) -> None:
+    assert free_folder(tmp_path, "x") == tmp_path / "x"
+    (tmp_path / "x").mkdir()
+    (tmp_path / "x-2").mkdir()
+    assert free_folder(tmp_path, "x") == tmp_path / "x-3"

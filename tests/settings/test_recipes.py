@@ -1,0 +1,145 @@
+"""Recipes: found by name and size, read from their files, and the rule for the rest."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from hale.data.datasets import CATALOG
+from hale.data.graph import Graph, Vocabulary
+from hale.errors import InputError, SettingsError
+from hale.models import MODELS
+from hale.objectives import OBJECTIVES
+from hale.runs.systems import check, common, complete
+from hale.settings import recipes
+from hale.settings.recipes import (
+    NO_SETTINGS,
+    paper_recipe,
+    read_recipe,
+    recipe_files,
+    recipe_values,
+    settings_in,
+)
+from hale.settings.recipes.rule import GraphCounts, by_rule
+
+
+def made(facts: int, entities: int, name: str = "mine") -> Graph:
+    triples = np.zeros((facts, 3), dtype=np.int64)
+    names = Vocabulary([f"e{i}" for i in range(entities)], "entity")
+    none = triples[:0]
+    return Graph(name, names, Vocabulary(["r"], "relation"), train=triples, valid=none, test=none)
+
+
+@pytest.mark.parametrize(
+    ("facts", "entities", "gamma", "weight", "dropout", "batch"),
+    [
+        (100_000, 50_000, 6.0, 1.0, 0.0, 4096),  # two facts an entity
+        (300_000, 10_000, 10.0, 0.3, 0.1, 4096),  # thirty
+        # half way between, by the logarithm: sqrt(3 * 15) facts, a weight of sqrt(1 * 0.3)
+        (67_082, 10_000, 8.0, 0.548, 0.05, 4096),
+        (800, 400, 6.0, 1.0, 0.0, 100),
+    ],
+)
+def test_the_rule(
+    facts: int, entities: int, gamma: float, weight: float, dropout: float, batch: int
+) -> None:
+    values = by_rule(GraphCounts("mine", entities, facts))
+    assert values["weight"] == pytest.approx(weight, abs=0.001)
+    assert values["gamma"] == pytest.approx(gamma, abs=0.01)
+    assert (values["dropout"], values["dropout_start"]) == (dropout, 0.0)
+    assert values["batch_size"] == batch
+    assert values["queries"] == min(100, batch)
+
+
+def test_what_is_given_goes_before_the_recipe() -> None:
+    graph = made(300_000, 10_000)
+    assert complete(graph).gamma == 10.0
+    assert complete(graph, gamma=9).gamma == 9
+    assert complete(graph, recipe="none").gamma == 6.0
+    assert complete(graph, alpha=0.1).queries is None
+    assert complete(graph, batch_size=20).queries == 20
+    assert complete(graph, strategy="samneg").gamma == 6.0, "the rule is HaLE's"
+
+
+def test_the_papers_recipe() -> None:
+    settings = complete(made(300_000, 10_000), recipe="paper", dim=8)
+    assert (settings.alpha, settings.queries, settings.leave_out_known) == (0.1, None, False)
+    assert settings.decay == 0.0
+    for strategy in ("hale", "samneg", "advneg", "allneg", "nonneg"):
+        assert paper_recipe(strategy, "rotl")
+
+
+def test_a_recipe_is_taken_by_name_and_size(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "mine.toml").write_text(
+        "entities = 400\ntrain = 800\n"
+        '[hale.any]\nfound = "somehow"\ngamma = 3.5\nbeta = 2.0\n[hale.rotl]\nbeta = 4.0\n'
+    )
+    monkeypatch.setattr(recipes, "recipe_files", lambda: {"mine": tmp_path / "mine.toml"})
+    settings = complete(made(800, 400))
+    assert (settings.gamma, settings.beta) == (3.5, 4.0)
+    assert complete(made(800, 400), model="rote").beta == 2.0
+    assert complete(made(801, 400)).gamma == 6.0, "another graph of that name"
+    assert complete(replace(made(800, 400), name="yours")).gamma == 6.0
+
+
+def test_a_long_run_may_take_other_settings(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "mine.toml").write_text(
+        "entities = 400\ntrain = 800\n"
+        '[hale.any]\nfound = "somehow"\nbeta = 2.0\ndropout = 0.2\n'
+        '[hale.any.long]\nfound = "otherwise"\nseconds = 300\nbeta = 1.5\ndropout = 0.1\n'
+        "[hale.rotl]\ndropout = 0.0\n[hale.rotl.long]\nseconds = 600\ngamma = 7.0\n"
+    )
+    monkeypatch.setattr(recipes, "recipe_files", lambda: {"mine": tmp_path / "mine.toml"})
+
+    def chosen(model: str, **given: object) -> tuple[float, float, float]:
+        settings = complete(made(800, 400), model=model, **given)
+        return settings.beta, settings.dropout, settings.gamma
+
+    assert chosen("rote") == chosen("rote", budget="299s") == (2.0, 0.2, 6.0)
+    assert chosen("rote", epochs=1000) == (2.0, 0.2, 6.0), "not known how long that takes"
+    assert chosen("rote", budget="5m") == (1.5, 0.1, 6.0)
+    assert chosen("rotl", budget=300) == (1.5, 0.0, 6.0), "a model's own goes before all's"
+    assert chosen("rotl", budget=600) == (1.5, 0.0, 7.0)
+    assert chosen("rotl", budget=600, beta=3) == (3.0, 0.0, 7.0)
+    with pytest.raises(SettingsError, match="a time looks like"):
+        chosen("rotl", budget="soon")
+
+
+def test_unknown_recipe() -> None:
+    with pytest.raises(InputError, match="auto, paper, none"):
+        recipe_values("best", None, "hale", "rotl")
+
+
+@pytest.mark.parametrize("name", ["paper", *recipe_files()])
+def test_every_recipe_that_ships_is_usable_and_says_how_it_was_found(name: str) -> None:
+    content = read_recipe(recipes.FOLDER / f"{name}.toml")
+    if name != "paper":
+        dataset = CATALOG[name]
+        assert content["entities"] == dataset.num_entities
+        assert content["train"] == dataset.counts[0]
+    for strategy in content.keys() & OBJECTIVES.keys():
+        for model, table in content[strategy].items():
+            chosen = "rote" if model == "any" else model
+            assert chosen in MODELS
+            for part in (table, *([table["long"]] if "long" in table else [])):
+                assert part["found"]
+                values = {key: value for key, value in part.items() if key not in NO_SETTINGS}
+                check(complete(None, strategy=strategy, model=chosen, **values))
+
+
+@pytest.mark.parametrize("name", ["paper", *recipe_files()])
+@pytest.mark.parametrize("budget", [60.0, 3600.0])
+def test_every_recipe_suits_every_model_that_takes_it(name: str, budget: float) -> None:
+    content = read_recipe(recipes.FOLDER / f"{name}.toml")
+    for strategy in content.keys() & OBJECTIVES.keys():
+        for model in MODELS:
+            if common(MODELS[model], OBJECTIVES[strategy]):
+                values = settings_in(content, strategy, model, budget)
+                check(complete(None, recipe="none", strategy=strategy, model=model, **values))

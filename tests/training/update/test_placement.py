@@ -1,0 +1,117 @@
+"""Where new rows start: worked by hand for TransE, and along the query for every model."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from hale.data.graph import GraphSize
+from hale.models import MODELS, Model, make_model
+from hale.training.update.placement import closest_relation, start_new_rows, step_back
+
+DRAWS = torch.Generator()
+
+
+def both(facts: list[tuple[int, int, int]], num_relations: int) -> torch.Tensor:
+    return torch.tensor([*facts, *((t, r + num_relations, h) for h, r, t in facts)])
+
+
+def transe(num_entities: int, num_relations: int) -> Model:
+    """Entities at (i, 0); relation r shifts by (0, 1 + r), its reciprocal back."""
+    model = make_model("transe", GraphSize(num_entities, num_relations), 2)
+    places = torch.arange(num_entities, dtype=torch.float)
+    model.entity.weight.data = torch.stack((places, torch.zeros(num_entities)), dim=1)
+    shifts = [[0.0, 1.0 + r] for r in range(num_relations)]
+    model.shift.weight.data = torch.tensor([*shifts, *([x, -y] for x, y in shifts)])
+    return model
+
+
+def test_a_new_entity_starts_at_the_weighted_mean_of_its_queries() -> None:
+    """Entity 3 is the tail of (1, r0) at (1, 1), and the head of (r1, 2): (2, 0 - 2)."""
+    model = transe(4, 2)
+    model.free_scale.weight.data[0] = 1.5  # c = log(1 + e^1.5); the others have c = 1
+    start_new_rows(model, GraphSize(3, 2), both([(1, 0, 3), (3, 1, 2)], 2), DRAWS)
+    c = torch.tensor(1.5).exp().add(1).log().item()
+    expected = [(c * 1 + 2) / (c + 1), (c * 1 - 2) / (c + 1)]
+    assert model.entities()[3].tolist() == pytest.approx(expected)
+    assert model.entities()[:3].tolist() == [[0, 0], [1, 0], [2, 0]]
+
+
+def test_a_new_entity_has_the_usual_height() -> None:
+    """Queries have none, so their mean cannot tell: 3 and 4 have a mean square of 12.5."""
+    model = make_model("transe", GraphSize(3, 1), 2, heights=True)
+    model.entity.weight.data = torch.tensor([[1.0, 2.0, 3.0], [0.0, 0.0, 4.0], [9.0, 9.0, 0.0]])
+    model.shift.weight.data = torch.tensor([[1.0, 0.0], [-1.0, 0.0]])
+    start_new_rows(model, GraphSize(2, 1), both([(0, 0, 2)], 1), DRAWS)
+    assert model.entities()[2].tolist() == pytest.approx([2.0, 2.0, 12.5**0.5])
+
+
+def test_entities_that_lost_facts_go_to_the_usual_height() -> None:
+    """Half of the facts of both are gone; the rest would have 1 at (1, 0), and 0 at (0, 0)."""
+    model = make_model("transe", GraphSize(2, 1), 2, heights=True)
+    model.entity.weight.data = torch.tensor([[0.0, 0.0, 3.0], [2.0, 0.0, -4.0]])
+    model.shift.weight.data = torch.tensor([[1.0, 0.0], [-2.0, 0.0]])
+    facts = both([(0, 0, 1)], 1)
+    step_back(model, facts, facts, DRAWS)
+    usual = 12.5**0.5
+    wanted = [0.0, 0.0, (3 + usual) / 2, 1.5, 0.0, (usual - 4) / 2]
+    assert model.entities().flatten().tolist() == pytest.approx(wanted)
+
+
+def test_entities_that_touch_only_new_ones_come_in_a_later_round() -> None:
+    """2 follows 1, 3 follows 2: each one place up; 4 is tied to nothing and stays."""
+    model = transe(5, 1)
+    start_new_rows(model, GraphSize(2, 1), both([(2, 0, 3), (1, 0, 2)], 1), DRAWS)
+    assert model.entities().tolist()[2:] == [[1, 1], [1, 2], [4, 0]]
+
+
+def test_a_new_relation_starts_as_the_known_one_that_ranks_its_facts_best() -> None:
+    model = transe(6, 3)
+    ring = torch.tensor([[0.0, 0.0], [1.0, 0.0], [2.0, 0.0], [0.0, 9.0], [1.0, 9.0], [2.0, 9.0]])
+    model.entity.weight.data = ring
+    model.shift.weight.data = torch.tensor(
+        [[1.0, 0.0], [0.0, 9.0], [5.0, 5.0], [-1.0, 0.0], [0.0, -9.0], [5.0, 5.0]]
+    )
+    model.free_scale.weight.data[4] = 0.25  # every table is copied
+    facts = both([(3, 2, 0), (4, 2, 1), (5, 2, 2)], 3)  # down: the reciprocal of relation 1
+    assert closest_relation(model, facts[:3], torch.tensor([0, 1, 3, 4]), 6, DRAWS) == 4
+    start_new_rows(model, GraphSize(6, 2), facts, DRAWS)
+    assert model.shift.weight[2].tolist() == [0, -9]
+    assert model.free_scale.weight[2].item() == 0.25
+    assert model.shift.weight[5].tolist() == [0, 9]
+
+
+@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("biases", [False, True])
+def test_one_fact_puts_a_new_entity_first(name: str, biases: bool) -> None:
+    """Of all entities of its length, the one at the answer of a query answers it best."""
+    torch.manual_seed(3)
+    model = make_model(name, GraphSize(21, 2), 8, biases=biases).eval()
+    torch.nn.init.normal_(model.entity.weight, std=0.4)
+    if model.similarity == "dot":  # all of one length
+        model.entity.weight.data /= model.entity.weight.data.norm(dim=1, keepdim=True)
+    start_new_rows(model, GraphSize(20, 2), both([(4, 1, 20)], 2)[:1], DRAWS)
+    scores = model.score_all(torch.tensor([4]), torch.tensor([1]))[0]
+    assert scores.argmax().item() == 20
+    if model.similarity != "dot":
+        assert scores[20].item() == pytest.approx(0, abs=1e-4)
+    if model.tail_bias is not None:
+        assert model.tail_bias.weight[20] == model.tail_bias.weight[:20].mean()
+
+
+def test_an_entity_steps_back_by_the_share_that_it_lost() -> None:
+    """Entity 2 at (2, 0) lost one of three facts; (0, r) and (1, r) ask for it at (0.5, 1)."""
+    model = transe(4, 1)
+    left = both([(0, 0, 2), (1, 0, 2)], 1)
+    step_back(model, both([(3, 0, 2)], 1)[:1], left, DRAWS)
+    assert model.entities()[2].tolist() == pytest.approx([2 * 2 / 3 + 0.5 / 3, 1 / 3])
+    assert model.entities()[[0, 1, 3]].tolist() == [[0, 0], [1, 0], [3, 0]]
+
+
+def test_an_entity_without_facts_starts_afresh() -> None:
+    one, other = transe(4, 1), transe(4, 1)
+    for model, seed in ((one, 1), (other, 2)):
+        draws = torch.Generator().manual_seed(seed)
+        step_back(model, both([(0, 0, 3)], 1), both([(0, 0, 1)], 1), draws)
+        assert model.entities()[3].norm() < 1  # it was at (3, 0); fresh vectors have scale 0.1
+    assert not torch.equal(one.entities()[3], other.entities()[3])

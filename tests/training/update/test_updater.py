@@ -1,0 +1,204 @@
+"""Updates: new facts are learnt, old ones stay, and the run given is left alone."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+import hale
+from hale.data.graph import Graph
+from hale.data.revision import change
+from hale.data.sources import read_triples
+from hale.errors import InputError, RunError, SettingsError
+from hale.evaluation.evaluator import filtered_ranks
+from hale.models import MODELS
+from hale.runs.run import Run
+from hale.training.update.updater import Care, grown, mixture, pace, update
+from tests.conftest import ring
+
+FAST = {"dim": 8, "batch_size": 32, "queries": 8, "recipe": "none"}
+# A 25th place between the last and the first, and a relation that leads back.
+NEW = [
+    *(("e023", "next", "new"), ("new", "next", "e000"), ("e022", "skip", "new")),
+    *((f"e{i + 1:03}", "back", f"e{i:03}") for i in range(12)),
+]
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    out = tmp_path_factory.mktemp("runs") / "old"
+    return hale.train(ring(24), out=out, model="rotl", epochs=300, validate_every="100", **FAST)
+
+
+def ranks(run: Run, facts: list[tuple[str, str, str]]) -> np.ndarray:
+    graph = run.graph
+    ids = [(graph.entities.id(h), graph.relations.id(r), graph.entities.id(t)) for h, r, t in facts]
+    both = graph.both_directions(np.array(ids))
+    return filtered_ranks(run.model, both, graph.known())
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_before_training_old_triples_score_as_before(name: str) -> None:
+    run = hale.train(ring(24), model=name, dim=8, batch_size=32, epochs=2)
+    changed = change(run.graph, read_triples(NEW))
+    model = grown(run.model, run.settings, changed).eval()
+    head, relation = torch.arange(24).repeat(2), torch.tensor([0, 1]).repeat_interleave(24)
+    before, after = run.model.score_all(head, relation), model.score_all(head, relation)
+    assert torch.allclose(after[:, :24], before, rtol=1e-4, atol=1e-5)
+    back, forth = run.model.score_all(head, relation + 2), model.score_all(head, relation + 3)
+    assert torch.allclose(forth[:, :24], back, rtol=1e-4, atol=1e-5)
+
+
+def test_a_run_with_heights_is_updated_like_any_other() -> None:
+    asked = {"model": "rotl", "heights": True, "dropout": 0.1}
+    run = hale.train(ring(24), epochs=20, **asked, **FAST)
+    changed = change(run.graph, read_triples(NEW))
+    model = grown(run.model, run.settings, changed).eval()
+    head, relation = torch.arange(24), torch.zeros(24, dtype=torch.long)
+    before, after = run.model.score_all(head, relation), model.score_all(head, relation)
+    assert torch.allclose(after[:, :24], before, rtol=1e-4, atol=1e-5)
+    new = update(run, NEW, epochs=2)
+    assert new.model.entities().shape == (25, new.settings.dim + 1)
+
+
+def test_new_facts_are_learnt_and_old_quality_is_told(trained: Run) -> None:
+    weights = {name: value.clone() for name, value in trained.model.state_dict().items()}
+    run = update(trained, NEW, epochs=150, focus=1.0)
+    assert run.graph.entities.names == (*trained.graph.entities.names, "new")
+    assert run.graph.relations.names == ("next", "skip", "back")
+    assert (1 / ranks(run, NEW)).mean() > 0.5  # by chance about 0.15
+    (origin,) = run.origin
+    assert origin["added"] == len(NEW)
+    assert (origin["new_entities"], origin["new_relations"], origin["removed"]) == (1, 1, 0)
+    assert origin["kept_step"] == trained.summary.kept_step
+    quality = origin["quality"]
+    assert set(quality) == {"test"}
+    assert quality["test"]["before"]["mrr"] == pytest.approx(hale.evaluate(trained).mrr)
+    assert quality["test"]["after"]["mrr"] == pytest.approx(hale.evaluate(run).mrr)
+    for name, value in trained.model.state_dict().items():
+        assert torch.equal(value, weights[name]), "the run given is left alone"
+
+
+def test_the_anchor_holds_known_rows(trained: Run) -> None:
+    moves = [
+        update(trained, NEW, epochs=20, anchor=anchor).origin[0]["mean_move_of_known_entities"]
+        for anchor in (0.0, 1000.0)
+    ]
+    assert moves[1] < 0.5 * moves[0]
+
+
+def test_removed_facts_are_gone_and_others_are_trained(trained: Run) -> None:
+    gone = [("e003", "next", "e004"), ("e003", "skip", "e005"), ("e002", "skip", "e004")]
+    run = update(trained, remove=gone, epochs=20)
+    known = {tuple(row) for split in ("train", "valid", "test") for row in run.graph.split(split)}
+    assert not known & {(3, 0, 4), (3, 1, 5), (2, 1, 4)}
+    assert len(run.graph.entities) == 24
+    (origin,) = run.origin
+    assert (origin["added"], origin["removed"]) == (0, 3)
+    assert origin["quality"]["removed"]["after"]["count"] == 6
+    answers = hale.predict(run, head="e003", relation="next", k=24)
+    assert not any(answer.known for answer in answers)
+
+
+def test_a_false_fact_is_forgotten() -> None:
+    """Across the ring: no other fact speaks for it, but the ring for the one in its place."""
+    false = ("e000", "next", "e012")  # and not e001
+    run = update(hale.train(ring(24), model="rotl", epochs=100, **FAST), [false], epochs=300)
+    after = update(run, remove=[false], epochs=100)
+
+    def lead(run: Run) -> float:
+        head, relation, tails = torch.tensor([0, 0]), torch.tensor([0, 0]), torch.tensor([12, 1])
+        scores = run.model.score(head, relation, tails)
+        return (scores[0] - scores[1]).item()
+
+    assert lead(run) > 0
+    assert lead(after) < 0
+    assert "removed" in after.origin[-1]["quality"]
+
+
+def test_a_run_in_a_folder_and_an_update_of_an_update(trained: Run, tmp_path: Path) -> None:
+    first = update(trained.path, NEW[:3], epochs=3, out=tmp_path / "one")
+    loaded = hale.load_run(tmp_path / "one")
+    assert loaded.origin == json.loads((tmp_path / "one" / "origin.json").read_text())
+    assert loaded.summary == first.summary
+    for name, value in first.model.state_dict().items():
+        assert torch.equal(value, loaded.model.state_dict()[name])
+    assert hale.evaluate(loaded).mrr == pytest.approx(hale.evaluate(first).mrr)
+    assert len(hale.predict(loaded, head="new", relation="next", k=3)) == 3
+    assert loaded.settings.learning_rate == trained.settings.learning_rate
+
+    update(loaded, NEW[3:], epochs=3, out=tmp_path / "one", overwrite=True)
+    second = hale.load_run(tmp_path / "one")
+    assert [entry["added"] for entry in second.origin] == [3, 12]
+    assert second.origin[1]["from"] == str(tmp_path / "one")
+    assert len(second.graph.relations) == 3
+    with pytest.raises(RunError, match="an update is not resumed"):
+        hale.train(None, out=tmp_path / "one", resume=True)
+
+
+def test_the_same_update_gives_the_same_weights(trained: Run) -> None:
+    one, two = (update(trained, NEW, epochs=4).model.state_dict() for _ in range(2))
+    assert all(torch.equal(value, two[name]) for name, value in one.items())
+
+
+def test_a_folder_that_is_taken_is_told_before_training(trained: Run, tmp_path: Path) -> None:
+    class Never:
+        def stepped(self, *_: object) -> None:
+            raise AssertionError
+
+        validated = stepped
+
+    assert trained.path is not None
+    with pytest.raises(RunError, match="exists. Choose another"):
+        update(trained, NEW, epochs=1, out=trained.path, observer=Never())
+
+
+def test_held_out_facts_are_measured(trained: Run) -> None:
+    run = update(trained, NEW, holdout=[("e020", "back", "e019")], epochs=2)
+    quality = run.origin[0]["quality"]
+    assert quality["held_out"]["count"] == 2
+    assert quality["test"]["after"]["count"] == 2 * len(trained.graph.test)
+    assert len(run.graph.test) == len(trained.graph.test) + 1
+
+
+def test_the_mixture_has_its_shares(graph: Graph) -> None:
+    """40 old facts and 10 new ones, both ways: at focus 2, 20 in 60 of 30 places are new.
+
+    A batch is half as large as the run's.
+    """
+    add = [(f"e{i:03}", "next", f"e{i + 5:03}") for i in range(10)]
+    settings = hale.Settings(batch_size=60, queries=8)
+    changed = change(graph, read_triples(add))
+    assert (len(graph.train), len(changed.added)) == (40, 10)
+    batch = mixture(changed, settings, Care(focus=2.0), torch.device("cpu")).at(0)
+    new = {tuple(row) for row in changed.after.both_directions(changed.added).tolist()}
+    assert len(batch) == 30
+    assert sum(tuple(row) in new for row in batch.tolist()) == 10
+
+    gone = change(graph, remove=read_triples([("e003", "next", "e004")]))
+    batch = mixture(gone, settings, Care(), torch.device("cpu")).at(0)
+    near = [bool({h, t} & {3, 4}) for h, _, t in batch.tolist()]
+    assert near.count(True) == 8  # a quarter
+
+
+def test_a_small_change_is_learnt_slowly(graph: Graph) -> None:
+    count = sum(len(graph.split(split)) for split in ("train", "valid", "test"))
+    add = [(f"e{i:03}", "next", f"e{(i + 5 + j) % 20:03}") for i in range(20) for j in range(2)]
+    assert pace(change(graph, read_triples(add))) == 1.0  # forty more
+    gone = change(graph, remove=read_triples([("e003", "next", "e004")]))
+    assert pace(gone) == pytest.approx((5 / (count - 1)) ** 0.25)
+    known = change(graph, read_triples([("e003", "next", "e004")]))  # nothing new
+    assert pace(known) == pytest.approx(0.1)
+
+
+def test_bad_input_is_refused(trained: Run) -> None:
+    with pytest.raises(InputError, match="facts to add, facts to remove"):
+        update(trained)
+    with pytest.raises(SettingsError, match="anchor.*\n.*rate"):
+        update(trained, NEW, anchor=-1.0, rate=0.0)
+    with pytest.raises(SettingsError, match="a time looks like"):
+        update(trained, NEW, budget="soon")
