@@ -113,7 +113,7 @@ class _Work:
         self.calibration = kept_calibration(run)
         graph = run.graph
         self.done, self.total, self.progress = 0, total, progress
-        triples = np.concatenate([graph.train, graph.valid, graph.test])
+        triples = graph.triples
         loops = triples[triples[:, HEAD] == triples[:, TAIL], 1]
         self.may_loop = set(loops.tolist())
 

@@ -83,7 +83,7 @@ def why(run: Run, head: str, relation: str, tail: str, *, k: int = 5) -> Explana
     fact = np.array([[graph.entity_id(head), graph.relations.id(relation), graph.entity_id(tail)]])
     tail_rank, head_rank = filtered_ranks(model, graph.both_directions(fact), graph.known_answers)
     ids = torch.tensor(fact, device=model.entities().device)
-    code = int(graph.facts.split_codes(fact)[0])
+    code = int(graph.split_index.codes(fact)[0])
 
     by_head, by_tail = (
         distances_to(model.places(), int(fact[0, place])).cpu().numpy() for place in (HEAD, TAIL)

@@ -238,7 +238,7 @@ def _find(scorer: Scorer, graph: Graph, queries: Ids, k: int, known: Known) -> F
         query=query,
         rank=rank[order],
         score=score[order],
-        split=graph.facts.split_codes(triples),
+        split=graph.split_index.codes(triples),
     )
 
 
@@ -258,9 +258,9 @@ def _find_relations(
     heads, tails = queries[:, HEAD], queries[:, TAIL]
     without: Pairs = NONE
     if known == "drop":
-        facts = np.repeat(queries, len(graph.relations), axis=0)
-        facts[:, RELATION] = np.tile(np.arange(len(graph.relations)), len(queries))
-        held = graph.facts.split_codes(facts).reshape(len(queries), -1) >= 0
+        triples = np.repeat(queries, len(graph.relations), axis=0)
+        triples[:, RELATION] = np.tile(np.arange(len(graph.relations)), len(queries))
+        held = graph.split_index.codes(triples).reshape(len(queries), -1) >= 0
         rows, columns = np.nonzero(held)
         without = rows, columns
     return scorer.best(scorer.relations(heads, tails, without), k, without)

@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from hale.data.graph import SPLITS, Graph, Ids
+from hale.data.graph import Graph, Ids
 from hale.data.sources.lookup import KINDS, Lookup, read_rows
 from hale.errors import InputError, SourceError, UnknownNameError
 
@@ -50,7 +50,7 @@ def queries_of_relation(graph: Graph, relation: str, direction: Direction = "tai
     if direction not in ("tail", "head"):
         raise UnknownNameError("direction", direction, ["tail", "head"])
     number = graph.relations.id(relation)
-    triples = np.concatenate([graph.split(split) for split in SPLITS])
+    triples = graph.triples
     given, asked = (0, 2) if direction == "tail" else (2, 0)
     entities = np.unique(triples[triples[:, 1] == number, given])
     queries = np.full((len(entities), 3), number, dtype=np.int64)

@@ -7,7 +7,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from hale.data.graph import Ids, KnownAnswers
+from hale.data.keys import Ids, pair_keys, pairs_of
+from hale.data.known_answers import KnownAnswers
 from hale.errors import InputError
 
 
@@ -49,6 +50,6 @@ def _with_heads(
 ) -> tuple[Ids, Ids]:
     """Pairs in order, with the pairs (i, heads[i]) of those chosen, each once."""
     more = np.flatnonzero(chosen)
-    keys = np.union1d(rows * num_entities + answers, more * num_entities + heads[more])
-    rows, answers = np.divmod(keys, num_entities)
-    return rows, answers
+    sizes = (len(heads), num_entities)
+    keys = np.union1d(pair_keys(rows, answers, sizes), pair_keys(more, heads[more], sizes))
+    return pairs_of(keys, num_entities)

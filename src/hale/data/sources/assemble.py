@@ -7,8 +7,10 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import polars as pl
 
-from hale.data.graph import SPLITS, Graph, Ids, Vocabulary
+from hale.data.graph import SPLITS, Graph
+from hale.data.keys import Ids, TripleSet
 from hale.data.sources.columns import ROLES
+from hale.data.vocabulary import Vocabulary
 from hale.errors import InputError
 
 
@@ -95,9 +97,7 @@ def _ids(frame: pl.DataFrame, numbers: Mapping[str, pl.Series]) -> Ids:
 def _held_out_notes(ids: Mapping[str, Ids]) -> list[str]:
     """What a reader of the metrics should know of valid and test."""
     train = ids["train"]
-    counts = 1 + np.max([triples.max(axis=0) for triples in ids.values()], axis=0)
-    num_entities, num_relations = max(counts[0], counts[2]), counts[1]
-    place = np.array([num_relations * num_entities, num_entities, 1])  # one number a triple
+    trained = TripleSet(train)
     entities = np.unique(train[:, [0, 2]])
     relations = np.unique(train[:, 1])
     notes = []
@@ -105,7 +105,7 @@ def _held_out_notes(ids: Mapping[str, Ids]) -> list[str]:
         triples = ids.get(split)
         if triples is None:
             continue
-        if leaked := int(np.isin(triples @ place, train @ place).sum()):
+        if leaked := int(trained.holds(triples).sum()):
             notes.append(f"{split}: {_count(leaked, 'triple')} also in train (kept)")
         lacking = np.setdiff1d(triples[:, [0, 2]], entities)
         foreign = np.setdiff1d(triples[:, 1], relations)

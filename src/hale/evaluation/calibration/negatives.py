@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from hale.data.graph import SPLITS, Graph, Ids
+from hale.data.graph import Graph
+from hale.data.keys import Ids, TripleSet
 
 TRIES = 100  # draws for one triple before it is given up
 
@@ -17,7 +18,7 @@ def corrupt(graph: Graph, triples: Ids, *, seed: int = 0) -> Ids:
     ``TRIES`` draws in a row are known facts is left out.
     """
     draws = np.random.default_rng(seed)
-    known = np.unique(_keys(graph, np.concatenate([graph.split(split) for split in SPLITS])))
+    known = TripleSet(graph.triples)
     fresh = triples.copy()
     waiting = np.arange(len(triples))
     for _ in range(TRIES):
@@ -29,12 +30,5 @@ def corrupt(graph: Graph, triples: Ids, *, seed: int = 0) -> Ids:
             len(graph.entities), size=len(waiting)
         )
         fresh[waiting] = tried
-        waiting = waiting[np.isin(_keys(graph, tried), known)]
+        waiting = waiting[known.holds(tried)]
     return np.delete(fresh, waiting, axis=0)
-
-
-def _keys(graph: Graph, triples: Ids) -> Ids:
-    """A number of its own for each triple: (n, 3) -> (n,)."""
-    num_entities, num_relations = graph.size
-    keys: Ids = (triples[:, 0] * num_relations + triples[:, 1]) * num_entities + triples[:, 2]
-    return keys

@@ -27,7 +27,8 @@ from typing import Any
 import numpy as np
 import torch
 
-from hale.data.graph import SPLITS, Graph, Ids
+from hale.data.graph import SPLITS, Graph
+from hale.data.keys import Ids, TripleSet
 from hale.data.revision import Change, change
 from hale.data.sources import Triples, read_triples
 from hale.engine.device import choose_device, use_threads
@@ -160,7 +161,8 @@ def _train(
     observer: Observer | None,
 ) -> Run:
     before, after = change.before, change.after
-    old_test = before.test[~_among(before.test, change.removed)]
+    removed = TripleSet(change.removed)
+    old_test = before.test[~removed.holds(before.test)]
     judged = {"test": old_test, "removed": change.removed}
     former = {name: _quality(old.model, before, triples) for name, triples in judged.items()}
     began = time.perf_counter()
@@ -199,7 +201,7 @@ def _train(
     run.settings = settings
 
     began = time.perf_counter()
-    old_valid = sample(before.valid[~_among(before.valid, change.removed)], settings.seed)
+    old_valid = sample(before.valid[~removed.holds(before.valid)], settings.seed)
     valid = _quality(old.model, before, old_valid)
     factor = settle(
         run.model,
@@ -334,9 +336,3 @@ def _quality(model: Model, graph: Graph, triples: Ids) -> dict[str, Any] | None:
         return None
     both = graph.both_directions(triples)
     return Metrics.of(filtered_ranks(model.eval(), both, graph.known())).as_dict()
-
-
-def _among(triples: Ids, others: Ids) -> Any:
-    """Which triples (n, 3) stand among others: (n,)."""
-    gone = {tuple(row) for row in others.tolist()}
-    return np.array([tuple(row) in gone for row in triples.tolist()], dtype=bool)
