@@ -35,7 +35,7 @@ import hale
 from hale.cli.plots import plot_reliability
 from hale.data.datasets import locate
 from hale.data.graph import Ids
-from hale.data.sources.labelled import read_claims
+from hale.data.sources.labelled import read_labelled
 from hale.evaluation.calibration import calibrate, corrupt
 from hale.evaluation.calibration.fits import Fits
 from hale.evaluation.calibration.scores import triple_scores
@@ -141,7 +141,7 @@ def negatives_of(run: hale.Run) -> dict[str, Ids]:
         file = place.folder / f"{split}_negatives.txt"
         if not file.exists():
             raise SystemExit(f"{file} is missing: copy it from github.com/tsafavi/codex.")
-        claims = read_claims(file, run.graph, skip_bad=True)
+        claims = read_labelled(file, run.graph, skip_bad=True)
         if claims.faults:
             print(f"{file.name}: {len(claims.faults)} left out")
         found[split] = claims.triples

@@ -25,7 +25,8 @@ import numpy as np
 import hale
 from hale.data.graph import SPLITS, Graph, Ids
 from hale.data.sources import graph_from_tables
-from hale.evaluation.evaluator import Metrics, filtered_ranks
+from hale.evaluation.metrics import Metrics
+from hale.evaluation.ranks import filtered_ranks
 from hale.lab.bench.machine import machine
 
 Names = list[tuple[str, str, str]]

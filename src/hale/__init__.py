@@ -33,7 +33,8 @@ if TYPE_CHECKING:
     from hale.errors import HaleError
     from hale.evaluation.calibration import Calibration, calibrate, load_calibration
     from hale.evaluation.classification import Verdict, Verdicts, classify
-    from hale.evaluation.evaluator import Metrics, Report, evaluate
+    from hale.evaluation.evaluator import evaluate
+    from hale.evaluation.metrics import Metrics, Report
     from hale.export import export_run, open_index, query_vectors
     from hale.runs.run import Record, Run, Summary, load_run
     from hale.settings import Settings
@@ -52,8 +53,8 @@ _HOMES = {
     "discover": "hale.answers.discovery",
     "discover_each": "hale.answers.discovery",
     "HaleError": "hale.errors",
-    "Metrics": "hale.evaluation.evaluator",
-    "Report": "hale.evaluation.evaluator",
+    "Metrics": "hale.evaluation.metrics",
+    "Report": "hale.evaluation.metrics",
     "evaluate": "hale.evaluation.evaluator",
     "Explanation": "hale.answers.explanation",
     "why": "hale.answers.explanation",

@@ -7,6 +7,7 @@
     |   |-- SettingsError        settings that are wrong or contradict each other
     |   |-- DatasetError         a named data set that cannot be had
     |   |-- RunError             a run folder that is missing, damaged or in the way
+    |   |-- WriteError           a file or folder that cannot be written
     |   `-- MissingExtraError    an optional part that is not installed
     |-- DownloadError            the network or the server failed
     |-- TrainingError            a loss that is not finite
@@ -75,6 +76,10 @@ class DatasetError(InputError):
 
 class RunError(InputError):
     """A run folder that is missing, damaged or in the way."""
+
+
+class WriteError(InputError):
+    """A file or folder that cannot be written: no room, no permission, no such place."""
 
 
 class MissingExtraError(InputError):

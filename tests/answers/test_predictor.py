@@ -164,7 +164,7 @@ def test_many_queries_are_answered_as_one_by_one(
     graph: Graph, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """All three kinds in turn, in chunks of five, against plain loops over the triples."""
-    monkeypatch.setattr("hale.answers.scorer.CHUNK_ELEMENTS", 5 * 24)
+    monkeypatch.setattr("hale.evaluation.ranks.CHUNK_ELEMENTS", 5 * 24)
     torch.manual_seed(0)
     model = make_model("rotl", graph.size, 8).eval()
     summary = Summary("epochs", 1, 1.0, 1.0, 0.0, 0, 1, 1, "cpu")

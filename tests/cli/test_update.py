@@ -12,7 +12,7 @@ from typer.testing import CliRunner, Result
 
 import hale
 from hale.cli import app
-from hale.training.update.updater import Care
+from hale.training.update.options import UpdateOptions
 from tests.conftest import ring
 
 NEW = "e023\tnext\tnew\nnew\tnext\te000\nnew\tback\te023\n"
@@ -105,6 +105,6 @@ def test_bad_input_is_one_message_and_status_2(
 
 def test_help_names_the_defaults() -> None:
     text = " ".join(CliRunner().invoke(app, ["update", "--help"]).output.split())
-    for name, value in asdict(Care()).items():
+    for name, value in asdict(UpdateOptions()).items():
         _, _, after = text.partition(f" --{name} ")
         assert f"[default: {value}]" in after.partition(" --")[0], name

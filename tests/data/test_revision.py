@@ -1,11 +1,11 @@
-"""Changes to a graph: ids of old names stay, and what is removed is gone from every split."""
+"""Revisions of a graph: ids of old names stay, and what is removed is gone from every split."""
 
 from __future__ import annotations
 
 import pytest
 
 from hale.data.graph import Graph, Ids
-from hale.data.revision import Change, change
+from hale.data.revision import Revision, revise
 from hale.data.sources import graph_from_tables, read_triples
 from hale.errors import InputError, SourceError
 
@@ -26,7 +26,7 @@ def names(graph: Graph, triples: Ids) -> list[tuple[str, str, str]]:
 
 def test_new_names_get_the_next_ids(graph: Graph) -> None:
     add = [("z", "r", "a"), ("A", "q", "z"), ("a", "r", "c")]
-    found = change(graph, read_triples(add))
+    found = revise(graph, read_triples(add))
     after = found.after
     assert after.entities.names == ("a", "b", "c", "A", "z")
     assert after.relations.names == ("r", "s", "q")
@@ -41,7 +41,7 @@ def test_new_names_get_the_next_ids(graph: Graph) -> None:
 
 def test_removal_takes_a_fact_from_every_split(graph: Graph) -> None:
     gone = [("b", "r", "c"), ("b", "s", "c")]
-    found = change(graph, remove=read_triples(gone))
+    found = revise(graph, remove=read_triples(gone))
     after = found.after
     assert names(after, after.train) == [TRAIN[0], TRAIN[2]]
     assert names(after, after.test) == [TEST[1]]
@@ -51,7 +51,7 @@ def test_removal_takes_a_fact_from_every_split(graph: Graph) -> None:
 
 
 def test_what_is_there_stays_where_it_is(graph: Graph) -> None:
-    found = change(graph, read_triples([TRAIN[0], TEST[0], ("b", "r", "a")]))
+    found = revise(graph, read_triples([TRAIN[0], TEST[0], ("b", "r", "a")]))
     assert names(found.after, found.added) == [("b", "r", "a")]
     assert len(found.after.train) == 4
     assert names(found.after, found.after.test) == TEST
@@ -62,32 +62,41 @@ def test_all_faults_of_a_removal_are_told_or_skipped(graph: Graph) -> None:
     gone = [("a", "r", "b"), ("x", "r", "b"), ("a", "r", "c"), ("b", "r", "c")]
     add = read_triples([("a", "r", "c"), ("b", "r", "a")])
     with pytest.raises(SourceError) as caught:
-        change(graph, add, read_triples(gone, what="the list"))
-    assert "the list: 2 bad lines" in str(caught.value)
+        revise(graph, add, read_triples(gone, what="the list"))
+    assert "the list: 2 bad facts" in str(caught.value)
     assert "x r b: there is no such fact" in str(caught.value)
     assert "a r c: it is to be added as well" in str(caught.value)
-    found = change(graph, add, read_triples(gone), skip_bad=True)
+    found = revise(graph, add, read_triples(gone), skip_bad=True)
     assert names(found.after, found.removed) == [gone[0], gone[3]]
     assert len(found.notes) == 2
 
 
 def test_a_graph_is_not_emptied(graph: Graph) -> None:
     with pytest.raises(InputError, match="No training triples"):
-        change(graph, remove=read_triples(TRAIN))
+        revise(graph, remove=read_triples(TRAIN))
 
 
-def held(found: Change) -> tuple[int, int, int]:
+def held(found: Revision) -> tuple[int, int, int]:
     return len(found.added), len(found.after.valid) - 1, len(found.held_out)
 
 
 def test_new_facts_can_be_held_out(graph: Graph) -> None:
     given = [("z", "r", "b"), ("z", "s", "b"), ("z", "r", "c"), ("z", "r", "a")]
-    found = change(graph, read_triples(given), holdout=read_triples(given[:2]))
+    found = revise(graph, read_triples(given), holdout=read_triples(given[:2]))
     assert names(found.after, found.added) == given[2:]
     assert names(found.after, found.held_out) == given[:2]
     assert names(found.after, found.after.test) == [*TEST, *given[:2]]
 
     many = [(f"n{i}", "r", f"n{j}") for i in range(6) for j in range(6) if i != j]
-    shared = change(graph, read_triples(many), holdout=0.1)
+    shared = revise(graph, read_triples(many), holdout=0.1)
     assert held(shared) == (24, 3, 3)
     assert set(shared.added[:, [0, 2]].flatten()) >= set(shared.held_out[:, [0, 2]].flatten())
+
+
+def test_new_names_without_a_training_fact_are_noted(graph: Graph) -> None:
+    held = read_triples([("a", "r", "ghost"), ("new", "q", "a")])
+    found = revise(graph, read_triples([("new", "r", "a")]), holdout=held)
+    assert found.new_entities == 2
+    one, other = found.notes
+    assert one.startswith("1 of the new entities have no training fact (ghost)")
+    assert other.startswith("1 of the new relations have no training fact (q)")

@@ -13,8 +13,10 @@ from torch import Tensor
 
 from hale.data.graph import Graph, GraphSize, KnownAnswers, Vocabulary
 from hale.errors import EvaluationError, InputError, UnknownNameError
-from hale.evaluation import evaluator
-from hale.evaluation.evaluator import Metrics, Ties, evaluate_model, filtered_ranks
+from hale.evaluation import ranks as ranking
+from hale.evaluation.evaluator import evaluate_model
+from hale.evaluation.metrics import Metrics
+from hale.evaluation.ranks import Ties, filtered_ranks
 from hale.models import Model, make_model
 
 
@@ -30,8 +32,10 @@ class Fixed(Model):
     def transform(self, vectors: Tensor, relation: Tensor) -> Tensor:
         raise AssertionError("not needed")
 
-    def score_all(self, head: Tensor, relation: Tensor) -> Tensor:
-        return self.scores[head]
+    def score_all(
+        self, head: Tensor, relation: Tensor, first: int = 0, last: int | None = None
+    ) -> Tensor:
+        return self.scores[head, first:last]
 
 
 def nothing_known() -> KnownAnswers:
@@ -164,7 +168,7 @@ def test_chunks_change_nothing(graph: Graph, monkeypatch: pytest.MonkeyPatch) ->
     model = make_model("rote", graph.size, 4)
     triples = graph.both_directions(graph.train)
     whole = filtered_ranks(model, triples, graph.known())
-    monkeypatch.setattr(evaluator, "CHUNK_ELEMENTS", 1)  # one query at a time
+    monkeypatch.setattr(ranking, "CHUNK_ELEMENTS", 1)  # one query at a time
     assert np.array_equal(filtered_ranks(model, triples, graph.known()), whole)
 
 

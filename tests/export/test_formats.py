@@ -10,7 +10,7 @@ import torch
 
 from hale.errors import EvaluationError, InputError, UnknownNameError
 from hale.export import FORMATS, export_run
-from hale.export.folder import read_about
+from hale.export.about import read_about
 from hale.export.vectors import tables_of
 from hale.export.word2vec import words_of
 from hale.models import make_model

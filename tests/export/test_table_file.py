@@ -19,7 +19,9 @@ PARTS = [
 def read(path: Path) -> pl.DataFrame:
     if path.suffix == ".parquet":
         return pl.read_parquet(path, glob=False)
-    return pl.read_csv(path, separator="," if path.suffix == ".csv" else "\t", glob=False)
+    if path.suffix == ".tsv":
+        return pl.read_csv(path, separator="\t", quote_char=None, glob=False)
+    return pl.read_csv(path, glob=False)
 
 
 @pytest.mark.parametrize("name", ["[x].csv", "x.tsv", "[x].parquet"])
@@ -30,7 +32,10 @@ def test_parts_become_one_file(tmp_path: Path, name: str) -> None:
             file.add(part)
         assert not path.exists()
     assert file.rows == 3
-    assert read(path).equals(pl.concat(PARTS))
+    expected = pl.concat(PARTS)
+    if name == "x.tsv":  # what would part fields becomes a space
+        expected = expected.with_columns(pl.col("label").str.replace("\t", " "))
+    assert read(path).equals(expected)
     assert [found.name for found in path.parent.iterdir()] == [name]
 
 

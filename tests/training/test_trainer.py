@@ -6,7 +6,6 @@ import json
 import math
 import os
 import signal
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +13,7 @@ import pytest
 import torch
 from numpy.typing import NDArray
 
+from hale.data import files
 from hale.data.graph import Graph, Ids, KnownAnswers, Vocabulary
 from hale.errors import RunError, SettingsError, TrainingError
 from hale.evaluation.evaluator import evaluate
@@ -162,19 +162,19 @@ def test_a_kill_within_a_save_costs_nothing(
     options = {"epochs": 10, "validate_every": "1", **FAST}
     whole = train(graph, **options)
     written = 0
-    replace = RunFolder._replace
+    put = files.put_in_place
 
-    def kill(self: RunFolder, name: str, write: Callable[[Path], object]) -> None:
+    def kill(waiting: Path, target: Path) -> None:
         nonlocal written
-        written += name == victim and self.path == tmp_path / "run"
-        if name == victim and written == save and self.path == tmp_path / "run":
+        written += target == tmp_path / "run" / victim
+        if target == tmp_path / "run" / victim and written == save:
             raise KilledError
-        replace(self, name, write)
+        put(waiting, target)
 
-    monkeypatch.setattr(RunFolder, "_replace", kill)
+    monkeypatch.setattr(files, "put_in_place", kill)
     with pytest.raises(KilledError):
         train(graph, out=tmp_path / "run", **options)
-    monkeypatch.setattr(RunFolder, "_replace", replace)
+    monkeypatch.setattr(files, "put_in_place", put)
     killed = load_run(tmp_path / "run")
     assert killed.summary.stopped_by == "unfinished"
     resumed = train(None, out=tmp_path / "run", resume=True)

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from hale.answers.arrays import HEAD, RELATION, TABLE_ROWS, TAIL, Found, tables
 from hale.answers.predictor import check
-from hale.answers.scorer import Pairs, Scorer, Scores
+from hale.answers.scorer import Scorer, Scores
 from hale.data.graph import Graph, Ids
 from hale.engine.device import keep_freed_memory
 from hale.evaluation.calibration import kept_calibration
@@ -109,7 +109,7 @@ class _Work:
     """Chunk after chunk of a relation's queries, and how far it has come."""
 
     def __init__(self, run: Run, total: int, progress: Progress | None) -> None:
-        self.run, self.scorer, self.graph = run, Scorer(run.model), run.graph
+        self.run, self.scorer, self.graph = run, Scorer(run), run.graph
         self.calibration = kept_calibration(run)
         graph = run.graph
         self.done, self.total, self.progress = 0, total, progress
@@ -117,21 +117,18 @@ class _Work:
         loops = triples[triples[:, HEAD] == triples[:, TAIL], 1]
         self.may_loop = set(loops.tolist())
 
-    def chunks(self, relation: int, given: Ids) -> Iterator[tuple[slice, Tensor, Pairs]]:
-        """Scores (b, N) of chunk after chunk of the given entities, and what is left out of them.
+    def chunks(self, relation: int, given: Ids) -> Iterator[tuple[slice, Tensor]]:
+        """Scores (b, N) of chunk after chunk of the given entities, known facts left out.
 
         ``relation`` may be a reciprocal one. The slice tells which of ``given``.
         """
-        for start in range(0, len(given), self.scorer.chunk):
-            part = slice(start, min(start + self.scorer.chunk, len(given)))
-            relations = np.full(part.stop - start, relation)
-            rows, columns = self.graph.known_answers.of(given[part], relations)
+        relations = np.full(len(given), relation)
+        for part, scores in self.scorer.entities(given, relations, self.graph.known_answers):
             if relation % len(self.graph.relations) not in self.may_loop:
-                rows = np.concatenate([rows, np.arange(len(relations))])
-                columns = np.concatenate([columns, given[part]])
-            without = rows, columns
-            yield part, self.scorer.entities(given[part], relations, without), without
-            self.done += len(relations)
+                itself = torch.tensor(given[part], device=scores.device)[:, None]
+                scores.scatter_(1, itself, -torch.inf)
+            yield part, scores
+            self.done += len(scores)
             if self.progress is not None:
                 self.progress(self.done, self.total)
 
@@ -142,8 +139,8 @@ def _best_of(work: _Work, relations: list[int], k: int) -> Iterator[MissingFact]
     best: Scores = np.empty(0, dtype=np.float32)
     facts: Ids = np.empty((0, 3), dtype=np.int64)
     for relation in relations:
-        for part, scores, without in work.chunks(relation, heads):
-            values, places = work.scorer.best_of_all(scores, k, without)
+        for part, scores in work.chunks(relation, heads):
+            values, places = work.scorer.best_of_all(scores, k)
             rows, tails = np.divmod(places, len(heads))
             fresh = np.stack([heads[part][rows], np.full(len(rows), relation), tails], axis=1)
             best, facts = np.concatenate([best, values]), np.concatenate([facts, fresh])
@@ -182,8 +179,8 @@ def _find_each(work: _Work, relations: list[int], k: int) -> Iterator[Found]:
             given = np.arange(start, min(start + group, num_entities))
             values = np.empty((len(given), k), dtype=np.float32)
             answers = np.empty((len(given), k), dtype=np.int64)
-            for part, scores, without in work.chunks(asked, given):
-                values[part], answers[part] = work.scorer.best(scores, k, without)
+            for part, scores in work.chunks(asked, given):
+                values[part], answers[part] = work.scorer.best(scores, k)
             row, rank = np.nonzero(values > -np.inf)
             triples = np.empty((len(row), 3), dtype=np.int64)
             triples[:, 2 - place] = given[row]

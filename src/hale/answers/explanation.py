@@ -13,7 +13,7 @@ from hale.answers.neighborhood import distances_to
 from hale.data.graph import SPLITS, Split
 from hale.errors import InputError
 from hale.evaluation.calibration import calibration_of
-from hale.evaluation.evaluator import filtered_ranks
+from hale.evaluation.ranks import filtered_ranks
 from hale.runs.run import Run
 
 

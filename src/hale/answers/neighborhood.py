@@ -12,7 +12,7 @@ from torch.nn import functional
 from hale.engine import geometry
 from hale.engine.topk import top
 from hale.errors import EvaluationError, InputError, UnknownNameError
-from hale.evaluation.evaluator import CHUNK_ELEMENTS
+from hale.evaluation.ranks import chunk_size
 from hale.runs.run import Run
 
 Metric = Literal["l2", "cosine"]
@@ -63,7 +63,7 @@ def distances_to(vectors: Tensor, row: int, metric: Metric = "l2") -> Tensor:
 
     By differences, a chunk of rows at a time: exact also where vectors nearly meet.
     """
-    chunk = max(1, CHUNK_ELEMENTS // vectors.shape[1])
+    chunk = chunk_size(vectors.shape[1])
     measure = {"l2": _l2, "cosine": _cosine}[metric]
     return torch.cat([measure(part, vectors[row]) for part in torch.split(vectors, chunk)])
 

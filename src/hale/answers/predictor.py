@@ -12,7 +12,7 @@ import torch
 
 from hale.answers.arrays import HEAD, RELATION, TAIL, Found
 from hale.answers.queries import OPEN, Query, query_ids
-from hale.answers.scorer import NONE, Pairs, Scorer, Scores
+from hale.answers.scorer import Pairs, Scorer, Scores
 from hale.data.graph import SPLITS, Graph, Ids, Split
 from hale.errors import InputError, UnknownNameError
 from hale.evaluation.calibration import Calibration, calibration_of, kept_calibration
@@ -28,7 +28,9 @@ class Answer:
     rank: int
     name: str
     label: str | None
-    score: float  # higher is better; -||q - e||^2, at most 0, for models that score by distance
+    # Higher is better; -||q - e||^2, at most 0, for models that score by distance, and -c_r of it
+    # where relations are asked for.
+    score: float
     split: Split | None
     kind: Literal["entity", "relation"] = "entity"
     probability: float | None = None  # None while the run's scores are not calibrated
@@ -123,7 +125,7 @@ def predict_many(
     """
     check(k, known, above)
     sure = _calibration(run, above)
-    waiting, chunk = iter(queries), Scorer(run.model).chunk
+    waiting, chunk = iter(queries), Scorer(run).chunk
     while part := [query_ids(run.graph, query) for query in islice(waiting, chunk)]:
         ids = np.array(part, dtype=np.int64)
         yield from _answers_to(run, ids, k=k, known=known, above=above, sure=sure)
@@ -176,7 +178,7 @@ def _find_all(
     sure: Calibration | None,
 ) -> Iterator[Found]:
     check(k, known, above)
-    scorer = Scorer(run.model)
+    scorer = Scorer(run)
     for start in range(0, len(queries), scorer.chunk):
         found = _find(scorer, run.graph, queries[start : start + scorer.chunk], k, known)
         yield found if sure is None else _with_probabilities(run, found, sure, above)
@@ -248,22 +250,27 @@ def _find_entities(
     asks_head = queries[:, HEAD] == OPEN  # the reciprocal relation asks for heads
     given = np.where(asks_head, queries[:, TAIL], queries[:, HEAD])
     relations = queries[:, RELATION] + asks_head * len(graph.relations)
-    without = graph.known_answers.of(given, relations) if known == "drop" else NONE
-    return scorer.best(scorer.entities(given, relations, without), k, without)
+    without = graph.known_answers if known == "drop" else None
+    k = min(k, len(graph.entities))
+    values, answers = np.empty((len(given), k), np.float32), np.empty((len(given), k), np.int64)
+    for part, scores in scorer.entities(given, relations, without):
+        values[part], answers[part] = scorer.best(scores, k)
+    return values, answers
 
 
 def _find_relations(
     scorer: Scorer, graph: Graph, queries: Ids, k: int, known: Known
 ) -> tuple[Scores, Ids]:
     heads, tails = queries[:, HEAD], queries[:, TAIL]
-    without: Pairs = NONE
+    nothing = np.empty(0, dtype=np.int64)
+    without: Pairs = (nothing, nothing)
     if known == "drop":
         triples = np.repeat(queries, len(graph.relations), axis=0)
         triples[:, RELATION] = np.tile(np.arange(len(graph.relations)), len(queries))
         held = graph.split_index.codes(triples).reshape(len(queries), -1) >= 0
         rows, columns = np.nonzero(held)
         without = rows, columns
-    return scorer.best(scorer.relations(heads, tails, without), k, without)
+    return scorer.best(scorer.relations(heads, tails, without), k)
 
 
 def _names(graph: Graph, query: Ids) -> tuple[str | None, str | None, str | None]:

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Literal, NamedTuple
 
 import numpy as np
+import polars as pl
 
-from hale.data.graph import Graph, Ids
-from hale.data.sources.lookup import KINDS, Lookup, read_rows
+from hale.data.graph import Graph
+from hale.data.keys import Ids
+from hale.data.sources.faults import Fault, told
+from hale.data.sources.layout import QUERIES, ROLES
+from hale.data.sources.lookup import Lookup
+from hale.data.sources.reader import read_records
 from hale.errors import InputError, SourceError, UnknownNameError
 
 Direction = Literal["tail", "head"]
@@ -66,42 +70,26 @@ class QueryFile:
     faults: tuple[str, ...]
 
 
-def read_queries(path: str | Path, graph: Graph, *, skip_bad: bool = False) -> QueryFile:
-    """Queries from a file: head, relation, tail, one of them '?' or empty.
+def read_queries(source: object, graph: Graph, *, skip_bad: bool = False) -> QueryFile:
+    """Queries from a file or table: head, relation, tail, one of them '?' or empty.
 
-    Tab-separated text, comma-separated (.csv) or Parquet (.parquet), also packed.
-    A first line of the usual words (head, relation, tail and the like) is a
-    header. Lines that are not queries of this graph are all named in one error,
-    or with ``skip_bad`` left out and told in ``faults``.
+    Whatever ``read_records`` reads. Lines that are not queries of this graph are told in one
+    error, or with ``skip_bad`` left out and told in ``faults``.
     """
-    file = read_rows(path)
-    lookup = Lookup(graph)
-    queries: list[list[int]] = []
-    faults: list[str] = []
-    for number, fields in file.rows:
-        ids, wrong = _read(fields, lookup, file.columns)
-        if wrong:
-            faults.append(f"{file.unit} {number}: {' '.join(wrong)}")
-        else:
-            queries.append(ids)
-    if faults and not skip_bad:
-        what = "not a query of this graph"
-        raise file.refuse(faults, f"is {what}", f"are {what}")
-    if not queries:
-        raise SourceError("holds no query that can be asked", source=file.source)
-    return QueryFile(np.array(queries, dtype=np.int64), tuple(faults))
-
-
-def _read(fields: list[str], lookup: Lookup, columns: str) -> tuple[list[int], list[str]]:
-    """The ids of a row's three fields, and what is wrong with it."""
-    if len(fields) != 3:
-        return [], [f"Expected 3 {columns}, found {len(fields)}."]
-    is_open = [field in MARKS for field in fields]
-    if sum(is_open) != 1:
-        return [], [f"Exactly one place is open ('?' or empty), here {sum(is_open)} are."]
-    found = [
-        OPEN if asked else lookup.find(kind, field)
-        for kind, field, asked in zip(KINDS, fields, is_open, strict=True)
-    ]
-    ids = [one for one in found if isinstance(one, int)]
-    return ids, [one for one in found if isinstance(one, str)]
+    found = read_records(source, QUERIES, what="the queries")
+    rows = found.rows
+    ids, unknown = Lookup(graph).triples(rows, open_marks=MARKS)
+    num_open = rows.select(pl.sum_horizontal(pl.col(ROLES).is_in(MARKS))).to_series()
+    wrong = {
+        place: f"Exactly one place is open ('?' or empty), here {count} are."
+        for place, count in zip(rows["place"], num_open, strict=True)
+        if count != 1
+    }
+    for fault in unknown:
+        wrong.setdefault(fault.place, fault.what)
+    faults = tuple(Fault(place, what) for place, what in wrong.items())
+    found.refuse(faults, skip_bad=skip_bad)
+    good = ~np.isin(rows["place"].to_numpy(), list(wrong))
+    if not good.any():
+        raise SourceError("holds no query that can be asked", source=found.source)
+    return QueryFile(ids[good], told((*found.faults, *faults), found.unit))

@@ -1,90 +1,95 @@
-"""Scoring: what a model makes of many queries at once, known facts left out or not."""
+"""Scorer: the best answers to many queries at once, known ones left out or not."""
 
 from __future__ import annotations
+
+from collections.abc import Iterator
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from hale.data.graph import Ids
+from hale.data.keys import Ids
+from hale.data.known_answers import KnownAnswers
 from hale.engine.topk import top
-from hale.errors import EvaluationError
-from hale.evaluation.evaluator import CHUNK_ELEMENTS
+from hale.evaluation.ranks import chunk_size, refuse_non_finite, score_queries
 from hale.models import Model
+from hale.models.base import LAST
+from hale.runs.run import Run
 
-Pairs = tuple[Ids, Ids]  # (row, column) of scores to leave out, each pair once
+Pairs = tuple[Ids, Ids]  # (row, column) of scores to leave out
 
 Scores = NDArray[np.float32]
 
-NONE: Pairs = (np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64))
-
 
 class Scorer:
-    """Scores of a model as tables, and the best of them.
+    """Scores of a run's model as tables, and the best of them.
 
-    A table of scores holds about CHUNK_ELEMENTS numbers at most, so memory stays
-    the same whatever the number of queries; ``chunk`` is how many fit. What is to
-    be left out is set to minus infinity, so it never comes before what is not.
+    ``chunk`` is how many queries are answered at once, so that memory stays the same however many
+    there are. What is left out, and a head that is no answer to its own query, is minus infinity.
     """
 
-    def __init__(self, model: Model) -> None:
-        self.model = model
-        self.device = model.entities().device
-        num_entities, self.num_relations = model.size
+    def __init__(self, run: Run) -> None:
+        self.model: Model = run.model
+        self.scaled = run.settings.relation_scale
+        self.device = self.model.entities().device
+        num_entities, self.num_relations = self.model.size
         # A query for relations holds R triples of d numbers each while it is scored.
-        widest = max(num_entities, self.num_relations * model.dim)
-        self.chunk = max(1, CHUNK_ELEMENTS // widest)
+        self.chunk = chunk_size(max(num_entities, self.num_relations * self.model.dim))
         # Rounding takes a squared distance of next to nothing below zero.
-        self.highest = 0.0 if model.similarity == "l2" and model.tail_bias is None else None
+        by_distance = self.model.similarity == "l2" and self.model.tail_bias is None
+        self.highest = 0.0 if by_distance else None
 
-    def entities(self, given: Ids, relations: Ids, without: Pairs = NONE) -> Tensor:
-        """Scores of all entities as answers: (B,), (B,) -> (B, N).
+    def entities(
+        self, given: Ids, relations: Ids, without: KnownAnswers | None = None
+    ) -> Iterator[tuple[slice, Tensor]]:
+        """Scores of all entities as answers, chunk after chunk: (n,), (n,) -> (b, N) each.
 
-        Relation r + R asks for the heads of a tail.
+        Relation r + R asks for the heads of a tail. The slice tells which of the queries; the
+        answers ``without`` knows of are left out.
         """
-        scores = self.model.score_all(self._tensor(given), self._tensor(relations))
-        return self._leave_out(scores, without)
+        for scored in score_queries(self.model, given, relations, without):
+            scores = scored.scores.index_put_(scored.known, scored.scores.new_tensor(-torch.inf))
+            yield scored.part, scores
 
-    def relations(self, heads: Ids, tails: Ids, without: Pairs = NONE) -> Tensor:
+    def relations(self, heads: Ids, tails: Ids, without: Pairs) -> Tensor:
         """Scores of all relations between two entities: (B,), (B,) -> (B, R).
 
-        Entry r is score(h, r, t): the fact read forwards, from head to tail.
+        Entry r is that of (h, r, t), read from head to tail. Distances are stretched by the
+        relation's scale c_r, as in training: without it they do not compare between relations.
         """
         shape = (len(heads), self.num_relations)
         head, tail = (self._tensor(x)[:, None].expand(shape).flatten() for x in (heads, tails))
         relation = torch.arange(shape[1], device=self.device).repeat(shape[0])
-        scores = self.model.score(head, relation, tail).reshape(shape)
-        return self._leave_out(scores, without)
+        scores = self.model.score(head, relation, tail)
+        refuse_non_finite(scores)
+        ruled_out = scores <= LAST / 2
+        if self.scaled and self.model.similarity != "dot":
+            bias = self.model.bias(head, tail)
+            scores = self.model.scale(relation) * (scores - bias) + bias
+        scores = scores.masked_fill(ruled_out, -torch.inf).reshape(shape)
+        rows, columns = (self._tensor(part) for part in without)
+        return scores.index_put_((rows, columns), scores.new_tensor(-torch.inf))
 
-    def best(self, scores: Tensor, k: int, without: Pairs = NONE) -> tuple[Scores, Ids]:
+    def best(self, scores: Tensor, k: int) -> tuple[Scores, Ids]:
         """The k best of each row and their columns: (B, n) -> (B, k), (B, k), best first.
 
-        What was left out fills the end of a row that has too few others, as minus
-        infinity. Scores that are not finite are refused: NaN would come first.
+        What was left out fills the end of a row that has too few others, as minus infinity.
         """
         values, columns = top(scores, k)
-        out_of = torch.bincount(self._tensor(without[0]), minlength=len(scores))
-        due = (scores.shape[1] - out_of).clamp_max(values.shape[1])
-        if not torch.equal(torch.isfinite(values).sum(dim=1), due):
-            raise EvaluationError("The model gives scores that are not finite; train it again.")
         if self.highest is not None:
             values = values.clamp_max(self.highest)
+        values = values.masked_fill(values <= LAST / 2, -torch.inf)
         return values.float().cpu().numpy(), columns.cpu().numpy()
 
-    def best_of_all(self, scores: Tensor, k: int, without: Pairs = NONE) -> tuple[Scores, Ids]:
+    def best_of_all(self, scores: Tensor, k: int) -> tuple[Scores, Ids]:
         """The k best of the whole table and their places in it: (B, n) -> (j,), (j,), j <= k.
 
         Place row * n + column; what was left out is not among them.
         """
-        rows = np.zeros_like(without[0])
-        values, places = self.best(scores.view(1, -1), k, (rows, rows))
+        values, places = self.best(scores.view(1, -1), k)
         kept = values[0] > -np.inf
         return values[0, kept], places[0, kept]
-
-    def _leave_out(self, scores: Tensor, without: Pairs) -> Tensor:
-        rows, columns = (self._tensor(part) for part in without)
-        return scores.index_put_((rows, columns), scores.new_tensor(-torch.inf))
 
     def _tensor(self, ids: Ids) -> Tensor:
         return torch.tensor(ids, device=self.device)

@@ -12,7 +12,7 @@ from hale.errors import InputError, RunError
 
 if TYPE_CHECKING:
     from hale.data.graph import Graph
-    from hale.data.sources.labelled import Claims
+    from hale.data.sources.labelled import LabelledTriples
     from hale.runs.run import Run
 
 SkipBad = Annotated[bool, typer.Option("--skip-bad", help="Leave out lines that cannot be judged.")]
@@ -119,17 +119,17 @@ def classify(
         out.print(quality_table(quality))
 
 
-def _read(path: Path, graph: Graph, skip_bad: bool) -> Claims:
+def _read(path: Path, graph: Graph, skip_bad: bool) -> LabelledTriples:
     """The claims of a file; what is left out is told on stderr."""
-    from hale.data.sources.labelled import read_claims
+    from hale.data.sources.labelled import read_labelled
 
-    claims = read_claims(path, graph, skip_bad=skip_bad)
+    claims = read_labelled(path, graph, skip_bad=skip_bad)
     for fault in claims.faults:
         err.print(f"warning: {path}, left out {fault}", style="yellow")
     return claims
 
 
-def _with_negatives(true: Claims, false: Claims) -> tuple[Any, Any]:
+def _with_negatives(true: LabelledTriples, false: LabelledTriples) -> tuple[Any, Any]:
     """True and false triples in one array, and their labels."""
     import numpy as np
 

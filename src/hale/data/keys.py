@@ -76,7 +76,7 @@ class TripleSet:
 
     def first(self, triples: Ids) -> Ids:
         """Where each triple first stood in what was indexed, -1 for none: (n, 3) -> (n,)."""
-        inside = ((triples >= 0) & (triples < self._sizes)).all(axis=1)
+        inside = np.logical_and.reduce((triples >= 0) & (triples < self._sizes), axis=1)
         place = places_in(self._sorted, self._keys(np.where(inside[:, None], triples, 0)))
         known = inside & (place >= 0)
         return np.where(known, self._first[place] if len(self._first) else -1, -1)

@@ -1,4 +1,4 @@
-"""Changes: facts added to a graph and taken from it -> the graph after, ids of old names kept."""
+"""Revision: facts added to a graph and taken from it -> the graph after, ids of old names kept."""
 
 from __future__ import annotations
 
@@ -7,16 +7,18 @@ from dataclasses import dataclass, replace
 import numpy as np
 import polars as pl
 
-from hale.data.graph import SPLITS, Graph, Ids, Vocabulary
+from hale.data.graph import SPLITS, Graph
+from hale.data.keys import Ids, TripleSet
 from hale.data.sources import Triples
 from hale.data.sources.assemble import split_at_random
-from hale.data.sources.columns import ROLES
-from hale.data.sources.triples import refuse
+from hale.data.sources.faults import Fault, refuse, told
+from hale.data.sources.layout import ROLES
+from hale.data.vocabulary import Vocabulary
 from hale.errors import InputError
 
 
 @dataclass(frozen=True)
-class Change:
+class Revision:
     """A graph before and after, and what lies between.
 
     ``added`` and ``removed`` are ids (n, 3) of the graph after: facts that joined train, and
@@ -41,7 +43,7 @@ class Change:
         return len(self.after.relations) - len(self.before.relations)
 
 
-def change(
+def revise(
     graph: Graph,
     add: Triples | None = None,
     remove: Triples | None = None,
@@ -49,7 +51,7 @@ def change(
     holdout: Triples | float = 0.0,
     seed: int = 0,
     skip_bad: bool = False,
-) -> Change:
+) -> Revision:
     """Add facts to train and take facts from every split.
 
     New names get the next ids, in sorted order; old ids stay, and so do names that no fact is
@@ -59,54 +61,67 @@ def change(
     there, or that is also to be added, is a fault; all of them are told in one error, or with
     ``skip_bad`` noted.
     """
-    notes: list[str] = [note for given in (add, remove) if given for note in given.notes]
-    parts = {"train": _rows(add), "valid": _rows(None), "test": _rows(None)}
-    if isinstance(holdout, Triples):
-        parts["test"] = holdout.rows
-        parts["train"] = parts["train"].join(holdout.rows, on=ROLES, how="anti")
-        notes += holdout.notes
-    elif holdout and add is not None:
-        parts |= split_at_random(add.rows, share=holdout, seed=seed)
-    named = _with_names(graph, pl.concat(list(parts.values())), add)
-    ids = {split: _ids(named, rows) for split, rows in parts.items()}
-
-    gone = _ids(named, _rows(remove))
+    given = (add, remove, holdout if isinstance(holdout, Triples) else None)
+    notes: list[str] = [note for triples in given if triples for note in triples.notes]
+    parts = _parts(add, holdout, seed)
+    wider = _with_names(graph, pl.concat(list(parts.values())), add)
+    ids = {split: _ids(wider, rows) for split, rows in parts.items()}
+    removed = np.empty((0, 3), dtype=np.int64)
     if remove is not None:
-        there = _is_in(gone, np.concatenate([named.split(split) for split in SPLITS]), named)
-        twice = _is_in(gone, np.concatenate(list(ids.values())), named)
-        faults = [
-            f"{' '.join(row)}: {'it is to be added as well' if both else 'there is no such fact'}"
-            for row, known, both in zip(remove.rows.rows(), there, twice, strict=True)
-            if both or not known
-        ]
-        refuse(remove.source, faults, skip_bad=skip_bad)
-        notes += [f"{remove.source}, {fault}: skipped" for fault in faults]
-        gone = gone[there & ~twice]
+        removed, skipped = _to_remove(wider, remove, np.concatenate(list(ids.values())), skip_bad)
+        notes += skipped
 
-    held = np.concatenate([graph.split(split) for split in SPLITS])
-    fresh = {split: rows[~_is_in(rows, held, named)] for split, rows in ids.items()}
+    held = TripleSet(graph.triples)
+    fresh = {split: triples[~held.holds(triples)] for split, triples in ids.items()}
     if repeated := sum(map(len, ids.values())) - sum(map(len, fresh.values())):
         notes.append(f"{repeated:,} of the facts to add are in the graph already (left there)")
-    after = {
-        split: np.concatenate(
-            [graph.split(split)[~_is_in(graph.split(split), gone, named)], fresh[split]]
-        )
-        for split in SPLITS
-    }
-    if not len(after["train"]):
+    gone = TripleSet(removed)
+    train, valid, test = (
+        np.concatenate([old[~gone.holds(old)], fresh[split]])
+        for split, old in ((split, graph.split(split)) for split in SPLITS)
+    )
+    if not len(train):
         raise InputError("No training triples would be left.")
-    return Change(
+    notes += _unseen_notes(graph, wider, train)
+    return Revision(
         before=graph,
-        after=replace(named, train=after["train"], valid=after["valid"], test=after["test"]),
+        after=replace(wider, train=train, valid=valid, test=test),
         added=fresh["train"],
-        removed=gone,
+        removed=removed,
         held_out=fresh["test"],
         notes=tuple(notes),
     )
 
 
-def _rows(triples: Triples | None) -> pl.DataFrame:
-    return pl.DataFrame(schema=dict.fromkeys(ROLES, pl.String)) if triples is None else triples.rows
+def _parts(add: Triples | None, holdout: Triples | float, seed: int) -> dict[str, pl.DataFrame]:
+    """Which split each new fact is for."""
+    nothing = pl.DataFrame(schema=dict.fromkeys(ROLES, pl.String))
+    new = nothing if add is None else add.distinct
+    parts = {"train": new, "valid": nothing, "test": nothing}
+    if isinstance(holdout, Triples):
+        parts["test"] = holdout.distinct
+        parts["train"] = new.join(holdout.rows, on=ROLES, how="anti", maintain_order="left")
+    elif holdout and len(new):
+        parts |= split_at_random(new, share=holdout, seed=seed)
+    return parts
+
+
+def _to_remove(graph: Graph, remove: Triples, added: Ids, skip_bad: bool) -> tuple[Ids, list[str]]:
+    """The facts that leave, and notes on those that cannot."""
+    rows = remove.distinct
+    ids = _ids(graph, rows)
+    there, twice = TripleSet(graph.triples).holds(ids), TripleSet(added).holds(ids)
+    faults = [
+        Fault(
+            row + 1,
+            f"{' '.join(rows.row(row))}: "
+            + ("it is to be added as well" if twice[row] else "there is no such fact"),
+        )
+        for row in np.flatnonzero(twice | ~there).tolist()
+    ]
+    refuse(remove.source, faults, unit="fact", skip_bad=skip_bad)
+    skipped = [f"{remove.source}, {text}: skipped" for text in told(faults, "fact")]
+    return ids[there & ~twice], skipped
 
 
 def _with_names(graph: Graph, rows: pl.DataFrame, add: Triples | None) -> Graph:
@@ -123,18 +138,26 @@ def _with_names(graph: Graph, rows: pl.DataFrame, add: Triples | None) -> Graph:
     )
 
 
+def _unseen_notes(before: Graph, after: Graph, train: Ids) -> list[str]:
+    """New names that no training fact has, so that nothing can place them."""
+    notes = []
+    for kind, first, count, seen in (
+        ("entities", len(before.entities), len(after.entities), train[:, [0, 2]]),
+        ("relations", len(before.relations), len(after.relations), train[:, 1]),
+    ):
+        lacking = np.setdiff1d(np.arange(first, count), seen)
+        if len(lacking):
+            names = after.entities if kind == "entities" else after.relations
+            some = ", ".join(names[int(number)] for number in lacking[:3])
+            notes.append(
+                f"{len(lacking):,} of the new {kind} have no training fact ({some}), so their "
+                "vectors mean nothing: give a fact of each to add"
+            )
+    return notes
+
+
 def _ids(graph: Graph, rows: pl.DataFrame) -> Ids:
     """Rows of names -> ids (n, 3); a name that the graph lacks is -1."""
     vocabularies = (graph.entities, graph.relations, graph.entities)
-    ids = np.full((len(rows), 3), -1, dtype=np.int64)
-    for place, (role, names) in enumerate(zip(ROLES, vocabularies, strict=True)):
-        ids[:, place] = [names.id(name) if name in names else -1 for name in rows[role]]
-    return ids
-
-
-def _is_in(triples: Ids, among: Ids, graph: Graph) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-    """Which of the triples (n, 3) stand among others: (n,)."""
-    num_entities, num_relations = graph.size
-    place = np.array([num_relations * num_entities, num_entities, 1])  # one number a triple
-    known = (triples >= 0).all(axis=1)
-    return known & np.isin(triples @ place, among[(among >= 0).all(axis=1)] @ place)
+    columns = [names.ids(rows[role]) for role, names in zip(ROLES, vocabularies, strict=True)]
+    return np.stack(columns, axis=1)

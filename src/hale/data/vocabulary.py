@@ -35,8 +35,7 @@ class Vocabulary:
         if "" in self._ids:
             raise InputError(f"The name of {self.kind} {self._ids['']} is blank; give it one.")
         if len(self._ids) < len(self.names):
-            seen: set[str] = set()
-            twice = next(name for name in self.names if name in seen or seen.add(name))
+            twice = next(name for i, name in enumerate(self.names) if self._ids[name] != i)
             raise InputError(f"The {self.kind} {twice!r} is named twice; names tell them apart.")
 
     @cached_property

@@ -10,7 +10,8 @@ from torch import Tensor
 
 from hale.data.graph import Graph, KnownAnswers
 from hale.engine.randomness import Stream, draw_seed
-from hale.evaluation.evaluator import Metrics, filtered_ranks
+from hale.evaluation.metrics import Metrics
+from hale.evaluation.ranks import filtered_ranks
 from hale.models import Model
 
 # The other triples that judge the last state again, in sizes of the sample.

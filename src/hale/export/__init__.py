@@ -2,7 +2,7 @@
 
 tables        the vectors of a run with their names
 query         the vector of a question, to be compared with entity vectors
-folder        a folder that appears whole, with an about.json
+about         an export's folder, and what its about.json says
 arrays        npy
 frames        parquet and csv
 word2vec      the text format of word2vec

@@ -10,8 +10,8 @@ import numpy as np
 
 import hale.version
 from hale.errors import EvaluationError, UnknownNameError
+from hale.export.about import export_folder
 from hale.export.columnar import write_csv, write_parquet
-from hale.export.folder import fresh_folder
 from hale.export.index import lift, write_index
 from hale.export.npy import write_npy
 from hale.export.tensorboard import write_tensorboard
@@ -56,7 +56,7 @@ def export_run(
         "step": run.summary.kept_step,
         "tables": tables.shapes(),
     }
-    with fresh_folder(path, about, overwrite=overwrite) as folder:
+    with export_folder(path, about, overwrite=overwrite) as folder:
         if lifted is None:
             WRITERS[form](tables, folder)
         else:

@@ -16,7 +16,7 @@ import torch
 from numpy.typing import NDArray
 
 from hale.errors import InputError, MissingExtraError
-from hale.export.folder import read_about
+from hale.export.about import read_about
 from hale.export.npy import write_lines
 from hale.export.vectors import Floats, Tables
 from hale.models import Model

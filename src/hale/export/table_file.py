@@ -6,13 +6,32 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import IO
 
 import polars as pl
 
+from hale.data.files import put_in_place, writing_to
+from hale.data.vocabulary import BREAKS
 from hale.errors import InputError, UnknownNameError
 
-SEPARATORS = {".csv": ",", ".tsv": "\t"}
-SUFFIXES = (*SEPARATORS, ".parquet")
+TEXT = (".csv", ".tsv")
+SUFFIXES = (*TEXT, ".parquet")
+
+
+def write_table(
+    table: pl.DataFrame, file: IO[bytes], suffix: str, *, include_header: bool = True
+) -> None:
+    """A table as text that hale's own reader takes back: commas quote, tabs never do.
+
+    Names hold neither tabs nor line breaks; in other texts they become spaces.
+    """
+    if suffix == ".csv":
+        table.write_csv(file, include_header=include_header)
+        return
+    plain = table.with_columns(
+        pl.col(pl.String).str.replace_all(f"[\0{BREAKS}]+", " ").str.strip_chars()
+    )
+    plain.write_csv(file, separator="\t", include_header=include_header, quote_style="never")
 
 
 class TableFile:
@@ -32,10 +51,10 @@ class TableFile:
 
     def add(self, table: pl.DataFrame) -> None:
         """Write the rows of one more table."""
-        if self.path.suffix in SEPARATORS:
+        if self.path.suffix in TEXT:
             with self._waiting.open("ab") as file:
-                first, separator = self._count == 0, SEPARATORS[self.path.suffix]
-                table.write_csv(file, separator=separator, include_header=first)
+                first = self._count == 0
+                write_table(table, file, self.path.suffix, include_header=first)
         else:
             table.write_parquet(self._parts / f"{self._count:08}.parquet")
         self._count += 1
@@ -47,17 +66,17 @@ class TableFile:
             raise InputError(f"{self.path} is a folder; name a file.")
         self.path.parent.mkdir(parents=True, exist_ok=True)
         self.discard()
-        if self.path.suffix in SEPARATORS:
+        if self.path.suffix in TEXT:
             self._waiting.touch()
         else:
             self._parts.mkdir()
 
     def finish(self) -> None:
         """Put what was added under the file's name, in place of what is there."""
-        if self.path.suffix not in SEPARATORS:
+        if self.path.suffix not in TEXT:
             parts = sorted(self._parts.iterdir())
             pl.scan_parquet(parts, glob=False).sink_parquet(self._waiting)
-        self._waiting.replace(self.path)
+        put_in_place(self._waiting, self.path)
         self.discard()
 
     def discard(self) -> None:
@@ -77,12 +96,10 @@ def table_file(path: str | Path) -> Iterator[TableFile]:
     """A TableFile for the time of the context; on an error nothing is left of it."""
     file = TableFile(Path(path))
     check_table_path(file.path)
-    try:
+    with writing_to(file.path):
         file.begin()
         try:
             yield file
             file.finish()
         finally:
             file.discard()
-    except OSError as error:
-        raise InputError(f"{path} cannot be written: {error.strerror or error}.") from None

@@ -247,14 +247,19 @@ class Model(nn.Module, ABC):
         compared = self.compare(queries, tails.unsqueeze(1), self.curvature(relation))
         return compared.squeeze(1) + self.bias(head, tail)
 
-    def score_all(self, head: Tensor, relation: Tensor) -> Tensor:
-        """Scores of all entities as answers: (B,), (B,) -> (B, N)."""
-        queries = self.query(head, relation)
-        scores = self.compare_all(queries, self.entities(), self.curvature(relation))
+    def score_all(
+        self, head: Tensor, relation: Tensor, first: int = 0, last: int | None = None
+    ) -> Tensor:
+        """Scores of all entities as answers, or of those from first to before last.
+
+        (B,), (B,) -> (B, N).
+        """
+        queries, span = self.query(head, relation), slice(first, last)
+        scores = self.compare_all(queries, self.entities()[span], self.curvature(relation))
         if self.head_bias is not None and self.tail_bias is not None:
             heads: Tensor = self.head_bias(head)
-            scores = scores + heads + self.tail_bias.weight.T
-        return self.without_loops(scores, head, relation)
+            scores = scores + heads + self.tail_bias.weight[span].T
+        return self.without_loops(scores, head, relation, first)
 
     def penalty(self, triples: Tensor, power: float) -> Tensor:
         """The mean over triples (B, 3) of sum |h|^p + sum |t|^p + sum |r|^p, r all of its rows.

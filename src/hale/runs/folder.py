@@ -19,8 +19,6 @@ No pickle is written or read.
 from __future__ import annotations
 
 import json
-import os
-import shutil
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -32,9 +30,18 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
 from torch import Tensor
 
-import hale.version
-from hale.errors import InputError, RunError
-from hale.data.graph import SPLITS, Graph, Vocabulary
+from hale import __version__
+from hale.data.files import (
+    finish_replacing,
+    is_free,
+    whole_folder,
+    write_json,
+    write_text,
+    write_whole,
+)
+from hale.data.graph import SPLITS, Graph
+from hale.data.vocabulary import Vocabulary
+from hale.errors import InputError, RunError, WriteError
 from hale.settings import Settings
 
 FORMAT = 1
@@ -69,32 +76,21 @@ class RunFolder:
         """
         target = Path(path).absolute()
         taken = cls(target).is_taken(overwrite=overwrite)
-        fresh = cls(target.with_name(f".{target.name}.new"))
-        try:
-            shutil.rmtree(fresh.path, ignore_errors=True)
-            fresh.path.mkdir(parents=True)
+        with _blaming_disk(), whole_folder(target, replace=taken) as waiting:
+            fresh = cls(waiting)
             fresh._write_graph(graph)
             fresh.write_json(SETTINGS, _header(settings, graph))
             fresh.write_tensors(MODEL, weights, {"step": 0})
             if fill is not None:
                 fill(fresh)
-            if taken:
-                old = target.with_name(f".{target.name}.old")
-                shutil.rmtree(old, ignore_errors=True)  # of an overwrite that was killed
-                target.rename(old)
-                fresh.path.rename(target)
-                shutil.rmtree(old, ignore_errors=True)
-            else:
-                fresh.path.rename(target)  # in place of nothing, or of an empty folder
-        except OSError as error:
-            raise RunError(f"{path} cannot be written: {error.strerror}.") from None
         return cls(path)
 
     def is_taken(self, *, overwrite: bool) -> bool:
         """Whether a run is there to be replaced; an error if it must not be."""
         target = self.path.absolute()
-        self._finish_overwrite()
-        taken = target.exists() and not (target.is_dir() and not any(target.iterdir()))
+        with _blaming_disk():
+            finish_replacing(target)
+        taken = not is_free(target)
         if taken and not overwrite:
             raise RunError(
                 f"{target} exists. Choose another folder, continue that run with --resume "
@@ -104,24 +100,16 @@ class RunFolder:
             raise RunError(f"{target} is not a run, so it is not overwritten. Choose another.")
         return taken
 
-    def _finish_overwrite(self) -> None:
-        """Complete an overwrite that was killed between its two renames."""
-        path = self.path.absolute()
-        fresh, old = (path.with_name(f".{path.name}.{what}") for what in ("new", "old"))
-        if path.exists() or not old.exists():
-            return
-        (fresh if fresh.exists() else old).rename(path)  # the old one moves when the new is whole
-        shutil.rmtree(old, ignore_errors=True)
-
     def write_json(self, name: str, value: object) -> None:
         """A JSON file, indented for people."""
-        text = json.dumps(value, indent=2, ensure_ascii=False) + "\n"
-        self._replace(name, lambda path: path.write_text(text, encoding="utf-8"))
+        with _blaming_disk():
+            write_json(self.path / name, value)
 
     def write_lines(self, name: str, records: list[dict[str, Any]]) -> None:
         """A file of JSON lines."""
         text = "".join(json.dumps(record) + "\n" for record in records)
-        self._replace(name, lambda path: path.write_text(text, encoding="utf-8"))
+        with _blaming_disk():
+            write_text(self.path / name, text)
 
     def write_tensors(
         self, name: str, tensors: Mapping[str, Tensor], about: Mapping[str, Any]
@@ -129,12 +117,13 @@ class RunFolder:
         """A safetensors file with ``about`` as JSON in its header."""
         plain = {key: value.detach().cpu().contiguous() for key, value in tensors.items()}
         content = save(plain, metadata={"about": json.dumps(about)})
-        self._replace(name, lambda path: path.write_bytes(content))
+        with _blaming_disk():
+            write_whole(self.path / name, lambda path: path.write_bytes(content))
 
     def _write_graph(self, graph: Graph) -> None:
         for name, vocabulary in (("entities", graph.entities), ("relations", graph.relations)):
             text = "".join(entry + "\n" for entry in vocabulary.names)
-            (self.path / f"{name}.txt").write_text(text, encoding="utf-8")
+            write_text(self.path / f"{name}.txt", text)
         named = [
             (entity, graph.labels[entity])
             for entity in graph.entities.names
@@ -142,14 +131,11 @@ class RunFolder:
         ]
         if named:
             text = "".join(f"{entity}\t{' '.join(label.split())}\n" for entity, label in named)
-            (self.path / "labels.tsv").write_text(text, encoding="utf-8")
+            write_text(self.path / "labels.tsv", text)
         triples: dict[str, Tensor] = {
             split: torch.tensor(graph.split(split).astype(np.int32)) for split in SPLITS
         }
         self.write_tensors(TRIPLES, triples, {})
-
-    def _replace(self, name: str, write: Callable[[Path], object]) -> None:
-        replace_whole(self.path / name, write)
 
     # -- reading ---------------------------------------------------------------
 
@@ -157,7 +143,14 @@ class RunFolder:
         """The settings of the run."""
         header = self._read_header()
         with self.blaming(SETTINGS):
-            return Settings.model_validate(header["settings"])
+            values = dict(header["settings"])
+            if strange := [name for name in values if name not in Settings.model_fields]:
+                raise RunError(
+                    f"The run {self.path} is of another version of hale ({header.get('hale')}; "
+                    f"this is {__version__}): it has settings that this one lacks "
+                    f"({', '.join(strange)}). Use that version, or train the run again."
+                )
+            return Settings.model_validate(values)
 
     def read_graph(self) -> Graph:
         """The graph that the run was trained on."""
@@ -192,7 +185,8 @@ class RunFolder:
             )
 
     def _read_header(self) -> dict[str, Any]:
-        self._finish_overwrite()
+        with _blaming_disk():
+            finish_replacing(self.path)
         if not self.path.exists():
             raise RunError(f"There is no run {self.path}.")
         if not self.has(SETTINGS):
@@ -202,7 +196,7 @@ class RunFolder:
             found = header.get("format") if isinstance(header, dict) else None
             raise RunError(
                 f"{self.path / SETTINGS} has format {found!r}; this hale "
-                f"({hale.version.VERSION}) reads format {FORMAT}."
+                f"({__version__}) reads format {FORMAT}."
             )
         return header
 
@@ -259,16 +253,15 @@ class RunFolder:
         (self.path / name).unlink(missing_ok=True)
 
 
-def replace_whole(target: Path, write: Callable[[Path], object]) -> None:
-    """Write a file beside its place and move it there: a kill leaves the old or the new one."""
-    waiting = target.with_name(f".{target.name}.new")
+@contextmanager
+def _blaming_disk() -> Iterator[None]:
+    """What cannot be written of a run is an error of the run."""
     try:
-        write(waiting)
-        with waiting.open("rb+") as file:
-            os.fsync(file.fileno())
-        waiting.replace(target)
+        yield
+    except WriteError as error:
+        raise RunError(str(error)) from None
     except OSError as error:
-        raise RunError(f"{target} cannot be written: {error.strerror}.") from None
+        raise RunError(f"{error.filename}: {error.strerror}.") from None
 
 
 def free_folder(root: str | Path, stem: str) -> Path:
@@ -283,7 +276,7 @@ def free_folder(root: str | Path, stem: str) -> Path:
 def _header(settings: Settings, graph: Graph) -> dict[str, Any]:
     return {
         "format": FORMAT,
-        "hale": hale.version.VERSION,
+        "hale": __version__,
         "graph": {
             "name": graph.name,
             "entities": len(graph.entities),

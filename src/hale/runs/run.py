@@ -12,6 +12,7 @@ from hale.data.graph import Graph
 from hale.models import Model
 from hale.settings import Settings
 from hale.runs.folder import HISTORY, METRICS, MODEL, ORIGIN, SETTINGS, RunFolder
+from hale.runs.lock import writing_run
 from hale.runs.systems import build_model
 
 
@@ -68,15 +69,18 @@ class Run:
     def save_metrics(self, split: str, report: Mapping[str, Any]) -> None:
         """Keep the report of an evaluation with the run."""
         self.metrics[split] = dict(report)
-        if self.path is not None:
-            everything = {"training": asdict(self.summary), **self.metrics}
-            RunFolder(self.path).write_json(METRICS, everything)
+        self._write_metrics()
 
     def save_summary(self) -> None:
         """Write down how training went; earlier reports speak of earlier weights."""
         self.metrics = {}
+        self._write_metrics()
+
+    def _write_metrics(self) -> None:
         if self.path is not None:
-            RunFolder(self.path).write_json(METRICS, {"training": asdict(self.summary)})
+            everything = {"training": asdict(self.summary), **self.metrics}
+            with writing_run(self.path):
+                RunFolder(self.path).write_json(METRICS, everything)
 
     def __repr__(self) -> str:
         where = f" in {self.path}" if self.path else ""

@@ -48,7 +48,26 @@ def complete(graph: Graph | None = None, **values: object) -> Settings:
     _fit_batch(filled, given)
     if filled.get("activation") == "identity":
         filled.setdefault("relation_scale", False)
-    return make_settings(**filled)
+    settings = make_settings(**filled)
+    settings.model_fields_set.intersection_update(given)  # the rest was filled in
+    return settings
+
+
+def given_in(settings: Settings) -> dict[str, object]:
+    """What settings were made of by name, so that the rest can be completed.
+
+    Those of a finished run name everything, also what their strategy has no use for; that does
+    not count where it is as it comes.
+    """
+    given = {name: getattr(settings, name) for name in settings.model_fields_set}
+    names = {name: given[name] for name in ("model", "strategy") if name in given}
+    usual, general = complete(**names), make_settings()
+    idle = unused(objective_class(usual.strategy))
+    return {
+        name: value
+        for name, value in given.items()
+        if name not in idle or value not in (getattr(usual, name), getattr(general, name))
+    }
 
 
 def counts_of(graph: Graph) -> GraphCounts:

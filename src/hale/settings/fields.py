@@ -174,22 +174,15 @@ class Settings(BaseModel):
 
     @model_validator(mode="before")
     @classmethod
-    def _defaults(cls, values: Any) -> Any:
-        """Fill what depends on other settings: the stop rule and the number of queries."""
+    def _given(cls, values: Any) -> Any:
+        """None means the default, so it is not given."""
         if not isinstance(values, dict):
             return values
-        values = {name: value for name, value in values.items() if value is not None}
-        if not values.keys() & {"budget", "epochs", "patience"}:
-            values["budget"] = DEFAULT_BUDGET_SECONDS
-        if not values.keys() & {"alpha", "queries"}:
-            batch = values.get("batch_size", DEFAULT_QUERIES)
-            values["queries"] = (
-                min(DEFAULT_QUERIES, batch) if isinstance(batch, int) else DEFAULT_QUERIES
-            )
-        return values
+        return {name: value for name, value in values.items() if value is not None}
 
     @model_validator(mode="after")
     def _agree(self) -> Settings:
+        self._fill_in()
         if self.alpha is not None and self.queries is not None:
             raise ValueError("alpha and queries both set the number of sampled queries; give one")
         if self.queries is not None and self.queries > self.batch_size:
@@ -205,6 +198,17 @@ class Settings(BaseModel):
                     "of epochs, so that the run can be repeated exactly"
                 )
         return self
+
+    def _fill_in(self) -> None:
+        """What depends on other settings: the stop rule and the number of queries.
+
+        Neither counts as given (``model_fields_set``).
+        """
+        values = self.__dict__
+        if self.budget is None and self.epochs is None and self.patience is None:
+            values["budget"] = DEFAULT_BUDGET_SECONDS
+        if self.alpha is None and self.queries is None:
+            values["queries"] = min(DEFAULT_QUERIES, self.batch_size)
 
 
 class Interval(BaseModel):

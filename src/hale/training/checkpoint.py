@@ -98,15 +98,12 @@ def moments(folder: RunFolder) -> dict[str, Tensor]:
 
 
 def agreed(
-    folder: RunFolder,
-    graph: Graph | None,
-    settings: Settings | None,
-    values: Mapping[str, object],
+    folder: RunFolder, graph: Graph | None, values: Mapping[str, object]
 ) -> tuple[Graph, Settings]:
-    """The graph and settings of a stored run, if those given beside it agree with them."""
+    """The graph and settings of a stored run, if what is given beside it agrees with them."""
     stored, known = folder.read_settings(), folder.read_graph()
     before = stored.model_dump()
-    given = settings or make_settings(**{**before, **values})
+    given = make_settings(**{**before, **values})
     differing = [
         f"{name} is {before[name]!r}, not {value!r}"
         for name, value in given.model_dump().items()

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import Literal
 
 import torch
 from torch import Tensor
@@ -20,30 +20,23 @@ from hale.errors import EvaluationError, RunError, SettingsError, TrainingError
 from hale.evaluation.validation import Validation
 from hale.objectives import Criterion, Loss
 from hale.runs.folder import METRICS, ORIGIN, RunFolder
+from hale.runs.lock import writing_run
 from hale.runs.run import Record, Run, Summary
-from hale.runs.systems import build_model, build_objective, complete
+from hale.runs.systems import build_model, build_objective, complete, given_in
 from hale.settings import Settings
 from hale.training import checkpoint
 from hale.training.batches import Batches, Shuffled
 from hale.training.checkpoint import State
+from hale.training.divergence import not_finite
 from hale.training.interrupt import stop_on_signal
+from hale.training.observer import Observer
 from hale.training.optimizers import make_optimizer
-from hale.training.stopping import Clock, StopRule
+from hale.training.stopping import StopRule
 
 # A run is saved after every validation, and in between when this much time has passed.
 SAVE_SECONDS = 60.0
 
 Keep = Literal["best", "last"]
-
-
-class Observer(Protocol):
-    """Watches a run. Both calls are made outside the training clock."""
-
-    def stepped(self, clock: Clock, progress: float, losses: dict[str, float]) -> None:
-        """A step was made; ``progress`` runs from 0 to 1."""
-
-    def validated(self, record: Record, *, kept: bool) -> None:
-        """A validation was made; ``kept`` if its state is, for now."""
 
 
 def train(
@@ -59,9 +52,10 @@ def train(
     """Train a model on a graph and return the run in the state that validation kept.
 
     Give ``settings``, or their values by name: ``train(graph, model="rotl",
-    dim=32, budget="60s")``. With ``out`` the run lives in that folder from the
-    first moment, and a run that is there is replaced only on request
-    (``overwrite=True``). Ctrl-C stops after the step at hand with everything
+    dim=32, budget="60s")``; both mean the same, and what is not given is completed as suits the
+    strategy, the model and the graph (``complete``). With ``out`` the run lives in that folder
+    from the first moment, nobody else may write it meanwhile, and a run that is there is replaced
+    only on request (``overwrite=True``). Ctrl-C stops after the step at hand with everything
     saved; ``run.summary.stopped_by`` says so.
 
     ``resume=True`` goes on with the run in ``out`` after any kind of end, with
@@ -69,20 +63,23 @@ def train(
     """
     if settings is not None and values:
         raise SettingsError([f"give settings, or their values by name, not both ({[*values]})"])
+    given = values if settings is None else given_in(settings)
     if resume:
         if out is None:
             raise RunError("To resume, name the folder of the run (out).")
         folder = RunFolder(out)
-        graph, settings = checkpoint.agreed(folder, graph, settings, values)
-        trainer = Trainer(graph, settings, observer)
-        trainer.resume(folder)
-        return trainer.fit()
+        graph, stored = checkpoint.agreed(folder, graph, given)
+        with writing_run(out):
+            trainer = Trainer(graph, stored, observer)
+            trainer.resume(folder)
+            return trainer.fit()
     if graph is None:
         raise SettingsError(["a graph is needed, unless a run is resumed"])
-    trainer = Trainer(graph, settings or complete(graph, **values), observer)
-    if out is not None:
-        trainer.begin(out, overwrite=overwrite)
-    return trainer.fit()
+    with writing_run(out):
+        trainer = Trainer(graph, complete(graph, **given), observer)
+        if out is not None:
+            trainer.begin(out, overwrite=overwrite)
+        return trainer.fit()
 
 
 def check(settings: Settings) -> None:
@@ -303,17 +300,6 @@ class Trainer:
         )
 
     def _not_finite(self, what: str) -> TrainingError:
-        sizes = {
-            name: parameter.detach().abs().max().item()  # NaN if any entry is
-            for name, parameter in self.model.named_parameters()
-        }
-        largest = max(sizes, key=lambda name: math.inf if math.isnan(sizes[name]) else sizes[name])
-        kept = ""
-        if self.folder:
-            good = self.state.kept_step
-            kept = f"The last good state, of step {good}, is kept in {self.folder.path}. "
-        return TrainingError(
-            f"Not finite at step {self.state.clock.step}: the {what}; the largest parameter is "
-            f"{largest} ({sizes[largest]:.3g}). {kept}"
-            f"Try a learning rate below {self.settings.learning_rate:g}."
-        )
+        kept = None if self.folder is None else self.folder.path
+        rate = self.settings.learning_rate
+        return not_finite(self.model, what, self.state, kept_in=kept, rate=rate)

@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from hale.data.files import write_text
 from hale.data.graph import Graph
 from hale.errors import InputError, MissingExtraError, TrainingError
 from hale.models import model_class
 from hale.objectives import objective_class
-from hale.runs.folder import replace_whole
 from hale.runs.run import Record
 from hale.runs.systems import check, complete, unused
 from hale.settings import Settings, make_settings
@@ -306,4 +306,4 @@ def recipe_text(graph: Graph, model: str, tuned: Tuned, how: str) -> str:
 
 def write_recipe(target: Path, text: str) -> None:
     """Write a recipe file, whole or not at all."""
-    replace_whole(target, lambda path: path.write_text(text))
+    write_text(target, text)

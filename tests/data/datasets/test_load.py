@@ -67,7 +67,7 @@ def test_names_paths_and_tables(tmp_path: Path) -> None:
         ("nowhere/train.txt", SourceError, "no such file or folder"),
         ("graph.tsv", SourceError, "no such file or folder"),
         ("x" * 300, SourceError, "File name too long"),
-        (42, InputError, "loaded from a name, a path"),
+        (42, InputError, "a polars or pandas frame or an .* array, got int"),
     ],
 )
 def test_faults(source: object, error: type[Exception], message: str) -> None:
@@ -78,10 +78,14 @@ def test_faults(source: object, error: type[Exception], message: str) -> None:
 def test_options_that_do_not_go_together(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="go with tables"):
         load("wordnet", valid=[("a", "r", "b")])
-    with pytest.raises(InputError, match="give labels as a mapping"):
-        load([("a", "r", "b")], labels="labels.tsv")
-    with pytest.raises(InputError, match="give labels as the path"):
-        load("wordnet", labels={"a": "b"})
+
+
+def test_labels_in_any_form_go_with_any_source(tmp_path: Path) -> None:
+    (tmp_path / "g.tsv").write_text("a\tr\tb\nb\tr\ta\na\tr\ta\nb\tr\tb\n")
+    (tmp_path / "names.tsv").write_text("a\tAnna\n")
+    for source in (tmp_path / "g.tsv", [("a", "r", "b")]):
+        for labels in (tmp_path / "names.tsv", {"a": "Anna"}, [("a", "Anna")]):
+            assert load(source, holdout=0.25, labels=labels).label("a") == "Anna"
 
 
 def test_notes_are_warned_of(tmp_path: Path) -> None:

@@ -47,12 +47,11 @@ def test_given_splits_and_labels() -> None:
     [
         (np.zeros((3, 2)), r"expected shape \(n, 3\)"),
         (pl.DataFrame({"a": ["x"], "b": ["y"]}), "expected 3 columns"),
-        ([("a", "r", None)], "the tail of row 1 is empty"),
-        (pd.DataFrame([("a", "r", "b"), ("a", float("nan"), "b")]), "relation of row 2 is empty"),
+        ([("a", "r", None)], "row 1: the tail is empty"),
+        (pd.DataFrame([("a", "r", "b"), ("a", float("nan"), "b")]), "row 2: the relation is empty"),
         (np.empty((0, 3)), "holds no triples"),
-        (pd.DataFrame([("a", pd.NA, "b")]), "relation of row 1 is empty"),
-        ([("a\tx", "r", "b")], "the head of row 1 holds a tab"),
-        ({"a": 1}, "expected a polars or pandas frame"),
+        (pd.DataFrame([("a", pd.NA, "b")]), "row 1: the relation is empty"),
+        ([("a\tx", "r", "b")], "row 1: the head holds a tab"),
     ],
 )
 def test_faults(table: object, message: str) -> None:
@@ -76,3 +75,18 @@ def test_column_order() -> None:
     assert graph.train.tolist() == [[0, 0, 1], [1, 0, 2], [2, 1, 0]]
     with pytest.raises(InputError, match="each once"):
         graph_from_tables(swapped, columns="xyz")
+
+
+def test_what_is_no_table() -> None:
+    with pytest.raises(InputError, match="a polars or pandas frame or an .* array, got dict"):
+        graph_from_tables({"a": 1})
+    with pytest.raises(SourceError, match="lone surrogate"):
+        graph_from_tables([("\ud800", "r", "b")])
+    with pytest.raises(SourceError, match="rows of the same length"):
+        graph_from_tables([("a", "r", "b"), 7])
+
+
+def test_columns_that_are_not_names() -> None:
+    frame = pl.DataFrame({"head": [["a"]], "relation": ["b"], "tail": ["c"]})
+    with pytest.raises(SourceError, match="columns that are not names"):
+        graph_from_tables(frame)

@@ -1,19 +1,29 @@
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from hale.data.sources.columns import header_roles, parse_columns
-from hale.data.sources.text import read_text
+from hale.data.sources.layout import NAMES, TRIPLES, parse_columns
+from hale.data.sources.triples import read_triples
 from hale.errors import InputError, SourceError
 
 
-def rows(text: str | bytes, **options: object) -> list[tuple[str, ...]]:
-    data = text.encode() if isinstance(text, str) else text
-    frame, _ = read_text(data, "x.txt", **options)  # type: ignore[arg-type]
-    return frame.rows()
+@pytest.fixture
+def rows(tmp_path: Path) -> Callable[..., list[tuple[str, ...]]]:
+    """Reads text from a file of some suffix, in some other respects asked for."""
 
+    def read(text: str | bytes, suffix: str = ".txt", **options: Any) -> list[tuple[str, ...]]:
+        path = tmp_path / f"x{suffix}"
+        path.write_bytes(text.encode() if isinstance(text, str) else text)
+        return read_triples(path, **options).rows.rows()
+
+    return read
+
+
+Rows = Callable[..., list[tuple[str, ...]]]
 
 ABC = [("a", "r", "b"), ("b", "s", "c")]
 
@@ -28,27 +38,37 @@ ABC = [("a", "r", "b"), ("b", "s", "c")]
         ("a,r,b\nb,s,c\n", {}),
         ("a, r , b\nb,s,c\n", {"suffix": ".csv"}),
         ('"a",r,"b"\nb,"s",c\n', {"suffix": ".csv"}),
-        ("a\tb\tr\nb\tc\ts\n", {"columns": ("head", "tail", "relation")}),
+        ("a\tb\tr\nb\tc\ts\n", {"columns": "htr"}),
         ("head\trelation\ttail\na\tr\tb\nb\ts\tc\n", {}),
         ("Subject,Object,Predicate\na,b,r\nb,c,s\n", {}),
         ("one,two,three\na,r,b\nb,s,c\n", {"header": True}),
-        ("head,relation,tail\na,b,r\nb,c,s\n", {"columns": ("head", "tail", "relation")}),
+        ("head,relation,tail\na,b,r\nb,c,s\n", {"columns": "htr"}),
     ],
 )
-def test_ways_to_write_two_triples(text: str, options: dict[str, object]) -> None:
+def test_ways_to_write_two_triples(rows: Rows, text: str, options: dict[str, object]) -> None:
     assert rows(text, **options) == ABC
 
 
-def test_header_words_as_data_on_request() -> None:
+def test_header_words_as_data_on_request(rows: Rows) -> None:
     assert rows("head\trelation\ttail\n", header=False) == [("head", "relation", "tail")]
 
 
-def test_a_recognised_header_is_noted() -> None:
-    _, notes = read_text(b"s,p,o\na,r,b\n", "x.csv")
-    assert notes == ("x.csv: the first line was taken for a header",)
+def test_a_recognised_header_is_noted(tmp_path: Path) -> None:
+    path = tmp_path / "x.csv"
+    path.write_text("s,p,o\na,r,b\n")
+    assert read_triples(path).notes == (f"{path}: the first line was taken for a header",)
 
 
-def test_quoted_names_keep_commas_and_tab_files_keep_quotes() -> None:
+def test_a_header_finds_its_columns_among_others(tmp_path: Path) -> None:
+    """As in a table of answers that hale wrote."""
+    path = tmp_path / "x.tsv"
+    path.write_text("rank\ttail\tscore\thead\trelation\n1\tb\t-0.5\ta\tr\n")
+    found = read_triples(path)
+    assert found.rows.rows() == [("a", "r", "b")]
+    assert found.notes[1] == f"{path}: left out 'rank', 'score'"
+
+
+def test_quoted_names_keep_commas_and_tab_files_keep_quotes(rows: Rows) -> None:
     assert rows('"Paris, Texas",in,"the ""big"" one"\n', suffix=".csv") == [
         ("Paris, Texas", "in", 'the "big" one')
     ]
@@ -62,34 +82,38 @@ def test_quoted_names_keep_commas_and_tab_files_keep_quotes() -> None:
         (b" \n\n", None, "is empty"),
         (b"a\tr\tb\nb\ts\n", 2, "expected 3 columns separated by tabs, found 2"),
         (b"a\tr\tb\nb\ts\tc\td\n", 2, "found 4"),
-        (b"a\tr\tb\nx\ny\nz\n", 2, "found 1 \\(2 more such lines follow\\)"),
+        (
+            b"a\tr\tb\nx\ny\nz\n",
+            None,
+            "3 bad lines.*\n.*line 2: .*found 1: 'x'\n.*line 3",
+        ),
         (b"a\tr\tb\n\nb\ts\tc\n", 2, "is blank"),
         (b"a\tr\tb\nb\t\tc\n", 2, "the relation is empty"),
         (b"a\tr\tb\nb\ts\t  \n", 2, "the tail is empty"),
         (b"a\tr\tb\nb\ts\t\xff\xfe\n", 2, "byte 0xff is not UTF-8"),
         (b"a\tr\tb\nb\ts\tc\0\n", 2, "NUL byte"),
         (b"\x7fELF\x00\x01\xff\xfe", None, "binary file"),
-        (b"just words\n", 1, "separated by tabs or commas"),
+        (b"just words\n", 1, "columns separated by tabs or commas"),
         (b"head\trelation\ttail\n", None, "holds no triples"),
     ],
 )
-def test_faults_name_file_and_line(text: bytes, line: int | None, message: str) -> None:
+def test_faults_name_file_and_line(rows: Rows, text: bytes, line: int | None, message: str) -> None:
     with pytest.raises(SourceError, match=message) as caught:
         rows(text)
     assert caught.value.line == line
-    assert str(caught.value).startswith("x.txt" if line is None else f"x.txt, line {line}: ")
+    assert ("x.txt: " if line is None else f"x.txt, line {line}: ") in str(caught.value)
 
 
 @pytest.mark.parametrize(
     ("text", "line", "message"),
     [
         ('"a",r,b\nb,"s"\n', 2, "expected 3 columns separated by commas, found 2"),
-        ('"a\nx",r,b\nb,s\n', 3, "found 2"),  # a record over two lines counts both
+        ('"a ",r,b\n"b",s\n', 2, "found 2"),
         ('a,r,b\nb,s,"c\n', 2, "cannot be read as comma-separated text"),
         ('"a\nb",r,c\n', 1, "the head holds a tab or a line break"),
     ],
 )
-def test_faults_in_quoted_text(text: str, line: int, message: str) -> None:
+def test_faults_in_quoted_text(rows: Rows, text: str, line: int, message: str) -> None:
     with pytest.raises(SourceError, match=message) as caught:
         rows(text, suffix=".csv")
     assert caught.value.line == line
@@ -102,9 +126,22 @@ def test_column_orders() -> None:
     for bad in ("hr", "hhr", "abc", "head,relation"):
         with pytest.raises(InputError, match="each once"):
             parse_columns(bad)
-    assert header_roles(["a", "r", "b"]) is None
+    assert TRIPLES.by_header(["a", "r", "b"]) is None
+    assert TRIPLES.by_header(["O", " s ", "x", "p"]) == {"head": 1, "relation": 3, "tail": 0}
+    assert NAMES.by_header(["id", "name"]) == {"entity": 0, "label": 1}
+    assert NAMES.by_header(["label", "name"]) == {"entity": 1, "label": 0}
 
 
-def test_memory_is_not_the_line_limit(tmp_path: Path) -> None:
+def test_a_record_over_two_lines_counts_both(tmp_path: Path) -> None:
+    path = tmp_path / "x.csv"
+    path.write_text('"a\nx",r,b\nb,s\n')
+    with pytest.raises(SourceError) as caught:
+        read_triples(path)
+    first, second = str(caught.value).splitlines()[1:]
+    assert first == "  - line 1: the head holds a tab or a line break"
+    assert second == "  - line 3: expected 3 columns separated by commas, found 2: 'b,s'"
+
+
+def test_memory_is_not_the_line_limit(rows: Rows) -> None:
     lines = "".join(f"e{i}\tr{i % 7}\te{i + 1}\n" for i in range(20_000))
     assert len(rows(lines)) == 20_000

@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 
 from hale.data.sources import read_triples
+from hale.data.sources.triples import read_labels
 from hale.errors import InputError, SourceError
 
 
@@ -15,7 +16,7 @@ def test_a_file_and_a_table_give_the_same_rows(tmp_path: Path) -> None:
     (tmp_path / "new.tsv").write_text("a\tr\tb\nb\tr\tc\na\tr\tb\n")
     rows = [("a", "r", "b"), ("b", "r", "c")]
     found = read_triples(tmp_path / "new.tsv")
-    assert found.rows.rows() == rows
+    assert found.distinct.rows() == rows
     assert found.source == str(tmp_path / "new.tsv")
     assert read_triples(rows).rows.rows() == rows
     turned = pl.DataFrame({"tail": ["b", "c"], "relation": ["r", "r"], "head": ["a", "b"]})
@@ -37,7 +38,11 @@ def test_all_bad_lines_are_told_at_once_or_skipped(tmp_path: Path) -> None:
         read_triples(path)
     text = str(caught.value)
     assert "3 bad lines" in text
-    for line in ("line 2: expected 3 columns, found 1", "line 3", "line 4: an empty name"):
+    for line in (
+        "line 2: expected 3 columns separated by tabs, found 1",
+        "line 3: is blank",
+        "line 4: the relation is empty",
+    ):
         assert line in text
     assert "--skip-bad" in text
     found = read_triples(path, skip_bad=True)
@@ -60,3 +65,13 @@ def test_many_faults_are_counted(tmp_path: Path) -> None:
 def test_what_is_neither_a_path_nor_a_table_is_refused() -> None:
     with pytest.raises(InputError, match="got int"):
         read_triples(7)
+
+
+def test_labels_in_every_form(tmp_path: Path) -> None:
+    expected = {"a": "Anna", "b": 'the "b"'}
+    (tmp_path / "x.tsv").write_text('a\tAnna\nb\tthe "b"\na\tagain\nc\t\n')
+    (tmp_path / "x.csv").write_text('id,name\na,Anna\nb,"the ""b"""\n')
+    frame = pl.DataFrame({"label": ["Anna", 'the "b"'], "entity": ["a", "b"]})
+    frame.write_parquet(tmp_path / "x.parquet")
+    for source in (*(tmp_path / f"x{form}" for form in (".tsv", ".csv", ".parquet")), frame):
+        assert read_labels(source) == expected

@@ -11,13 +11,15 @@ import torch
 
 import hale
 from hale.data.graph import Graph
-from hale.data.revision import change
+from hale.data.revision import revise
 from hale.data.sources import read_triples
 from hale.errors import InputError, RunError, SettingsError
-from hale.evaluation.evaluator import filtered_ranks
+from hale.evaluation.ranks import filtered_ranks
 from hale.models import MODELS
 from hale.runs.run import Run
-from hale.training.update.updater import Care, grown, mixture, pace, update
+from hale.training.update.mixture import mixture, rate_factor
+from hale.training.update.options import UpdateOptions
+from hale.training.update.updater import grown, update
 from tests.conftest import ring
 
 FAST = {"dim": 8, "batch_size": 32, "queries": 8, "recipe": "none"}
@@ -44,7 +46,7 @@ def ranks(run: Run, facts: list[tuple[str, str, str]]) -> np.ndarray:
 @pytest.mark.parametrize("name", MODELS)
 def test_before_training_old_triples_score_as_before(name: str) -> None:
     run = hale.train(ring(24), model=name, dim=8, batch_size=32, epochs=2)
-    changed = change(run.graph, read_triples(NEW))
+    changed = revise(run.graph, read_triples(NEW))
     model = grown(run.model, run.settings, changed).eval()
     head, relation = torch.arange(24).repeat(2), torch.tensor([0, 1]).repeat_interleave(24)
     before, after = run.model.score_all(head, relation), model.score_all(head, relation)
@@ -56,7 +58,7 @@ def test_before_training_old_triples_score_as_before(name: str) -> None:
 def test_a_run_with_heights_is_updated_like_any_other() -> None:
     asked = {"model": "rotl", "heights": True, "dropout": 0.1}
     run = hale.train(ring(24), epochs=20, **asked, **FAST)
-    changed = change(run.graph, read_triples(NEW))
+    changed = revise(run.graph, read_triples(NEW))
     model = grown(run.model, run.settings, changed).eval()
     head, relation = torch.arange(24), torch.zeros(24, dtype=torch.long)
     before, after = run.model.score_all(head, relation), model.score_all(head, relation)
@@ -172,15 +174,15 @@ def test_the_mixture_has_its_shares(graph: Graph) -> None:
     """
     add = [(f"e{i:03}", "next", f"e{i + 5:03}") for i in range(10)]
     settings = hale.Settings(batch_size=60, queries=8)
-    changed = change(graph, read_triples(add))
+    changed = revise(graph, read_triples(add))
     assert (len(graph.train), len(changed.added)) == (40, 10)
-    batch = mixture(changed, settings, Care(focus=2.0), torch.device("cpu")).at(0)
+    batch = mixture(changed, settings, UpdateOptions(focus=2.0), torch.device("cpu")).at(0)
     new = {tuple(row) for row in changed.after.both_directions(changed.added).tolist()}
     assert len(batch) == 30
     assert sum(tuple(row) in new for row in batch.tolist()) == 10
 
-    gone = change(graph, remove=read_triples([("e003", "next", "e004")]))
-    batch = mixture(gone, settings, Care(), torch.device("cpu")).at(0)
+    gone = revise(graph, remove=read_triples([("e003", "next", "e004")]))
+    batch = mixture(gone, settings, UpdateOptions(), torch.device("cpu")).at(0)
     near = [bool({h, t} & {3, 4}) for h, _, t in batch.tolist()]
     assert near.count(True) == 8  # a quarter
 
@@ -188,11 +190,11 @@ def test_the_mixture_has_its_shares(graph: Graph) -> None:
 def test_a_small_change_is_learnt_slowly(graph: Graph) -> None:
     count = sum(len(graph.split(split)) for split in ("train", "valid", "test"))
     add = [(f"e{i:03}", "next", f"e{(i + 5 + j) % 20:03}") for i in range(20) for j in range(2)]
-    assert pace(change(graph, read_triples(add))) == 1.0  # forty more
-    gone = change(graph, remove=read_triples([("e003", "next", "e004")]))
-    assert pace(gone) == pytest.approx((5 / (count - 1)) ** 0.25)
-    known = change(graph, read_triples([("e003", "next", "e004")]))  # nothing new
-    assert pace(known) == pytest.approx(0.1)
+    assert rate_factor(revise(graph, read_triples(add))) == 1.0  # forty more
+    gone = revise(graph, remove=read_triples([("e003", "next", "e004")]))
+    assert rate_factor(gone) == pytest.approx((5 / (count - 1)) ** 0.25)
+    known = revise(graph, read_triples([("e003", "next", "e004")]))  # nothing new
+    assert rate_factor(known) == pytest.approx(0.1)
 
 
 def test_bad_input_is_refused(trained: Run) -> None:

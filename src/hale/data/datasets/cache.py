@@ -6,11 +6,15 @@ import os
 import tarfile
 import zlib
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
+import platformdirs
+
 from hale.data.datasets.catalog import CATALOG, Dataset, RemoteFile
 from hale.data.datasets.download import Progress, fetch
+from hale.data.files import write_whole
 from hale.errors import DatasetError, DownloadError
 
 BUNDLED = Path(__file__).parent
@@ -44,11 +48,9 @@ def locate(name: str) -> Place | None:
 
 
 def cache_folder() -> Path:
-    """Where downloads go: ``HALE_CACHE``, else the user's cache folder."""
-    if given := os.environ.get("HALE_CACHE"):
-        return Path(given)
-    root = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(root) / "hale"
+    """Where downloads go: ``HALE_CACHE``, else the user's cache folder of this system."""
+    given = os.environ.get("HALE_CACHE")
+    return Path(given) if given else platformdirs.user_cache_path("hale", appauthor=False)
 
 
 def download(dataset: Dataset, *, announce: Announce | None = None) -> Path:
@@ -58,12 +60,14 @@ def download(dataset: Dataset, *, announce: Announce | None = None) -> Path:
         target = folder / f"{split}.txt"
         if not target.is_file():
             content = _content(remote, folder, announce)
-            waiting = target.with_name(target.name + ".new")
-            waiting.write_bytes(content)
-            waiting.replace(target)
+            write_whole(target, partial(_write_bytes, content))
     for archive in folder.glob("*.tar.gz"):
         archive.unlink()
     return folder
+
+
+def _write_bytes(content: bytes, path: Path) -> None:
+    path.write_bytes(content)
 
 
 def _content(remote: RemoteFile, folder: Path, announce: Announce | None) -> bytes:

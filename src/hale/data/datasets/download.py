@@ -8,6 +8,7 @@ import urllib.request
 from collections.abc import Callable
 from pathlib import Path
 
+from hale.data.files import put_in_place, writing_to
 from hale.errors import DownloadError
 
 CHUNK = 1 << 16
@@ -60,5 +61,6 @@ def fetch(url: str, target: Path, *, progress: Progress | None = None) -> Path:
             f"{url}: the connection was cut after {have:,} of {total:,} bytes. "
             "Try again: it goes on from there."
         )
-    part.replace(target)
+    with writing_to(target):
+        put_in_place(part, target)
     return target

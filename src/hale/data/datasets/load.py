@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from hale.data.datasets.cache import Announce, download, locate
 from hale.data.datasets.catalog import CATALOG
 from hale.data.graph import Graph
 from hale.data.sources import graph_from_tables, read_graph
-from hale.data.sources.frames import is_table
+from hale.data.sources.graph_files import Labels
 from hale.errors import HaleWarning, InputError, SourceError, UnknownNameError
 
 
@@ -21,9 +21,10 @@ def load(
     *,
     columns: str | None = None,
     header: bool | None = None,
-    labels: str | Path | Mapping[str, str] | None = None,
+    labels: Labels | object | None = None,
     holdout: float = 0.05,
     seed: int = 0,
+    skip_bad: bool = False,
     announce: Announce | None = None,
 ) -> Graph:
     """Load a graph by name, from a folder or file, or from tables in memory.
@@ -36,54 +37,30 @@ def load(
 
     ``columns`` is the order of the three columns ('hrt', 'htr', ...), ``header``
     says whether the first line is one (None: recognise the usual words), and
-    ``labels`` gives readable names: a file, or from Python a mapping.
+    ``labels`` gives readable names: a file or table of id and name, or a mapping. Bad lines are
+    told in one error, or with ``skip_bad`` left out and noted.
 
     What a reader of the results should know (repeats dropped, test triples in
     train, names that train lacks) is warned of and kept in ``graph.notes``.
     """
-    graph = _load(source, valid, test, columns, header, labels, holdout, seed, announce)
+    how: dict[str, Any] = {
+        "columns": columns,
+        "labels": labels,
+        "holdout": holdout,
+        "seed": seed,
+        "skip_bad": skip_bad,
+    }
+    if not isinstance(source, str | Path):
+        graph = graph_from_tables(source, valid, test, **how)
+    elif valid is not None or test is not None:
+        raise InputError("valid and test go with tables; a folder or file brings its own splits.")
+    else:
+        folder = _named(source, announce) if isinstance(source, str) else None
+        name = str(source) if folder else None
+        graph = read_graph(folder or source, header=header, name=name, **how)
     for note in graph.notes:
         warnings.warn(note, HaleWarning, stacklevel=2)
     return graph
-
-
-def _load(
-    source: object,
-    valid: object | None,
-    test: object | None,
-    columns: str | None,
-    header: bool | None,
-    labels: str | Path | Mapping[str, str] | None,
-    holdout: float,
-    seed: int,
-    announce: Announce | None,
-) -> Graph:
-    if not isinstance(source, str | Path):
-        if not is_table(source):
-            raise InputError(
-                "A graph is loaded from a name, a path, a polars or pandas frame or an (n, 3) "
-                f"array, got {type(source).__name__}."
-            )
-        if isinstance(labels, str | Path):
-            raise InputError("With tables, give labels as a mapping from name to label.")
-        return graph_from_tables(
-            source, valid, test, columns=columns, labels=labels, holdout=holdout, seed=seed
-        )
-    if valid is not None or test is not None:
-        raise InputError("valid and test go with tables; a folder or file brings its own splits.")
-    if isinstance(labels, Mapping):
-        raise InputError("With files, give labels as the path of a tab-separated file.")
-
-    folder = _named(str(source), announce) if isinstance(source, str) else None
-    return read_graph(
-        folder or source,
-        columns=columns,
-        header=header,
-        labels=labels,
-        holdout=holdout,
-        seed=seed,
-        name=str(source) if folder else None,
-    )
 
 
 def _named(name: str, announce: Announce | None) -> Path | None:

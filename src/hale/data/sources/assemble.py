@@ -9,7 +9,7 @@ import polars as pl
 
 from hale.data.graph import SPLITS, Graph
 from hale.data.keys import Ids, TripleSet
-from hale.data.sources.columns import ROLES
+from hale.data.sources.layout import ROLES
 from hale.data.vocabulary import Vocabulary
 from hale.errors import InputError
 

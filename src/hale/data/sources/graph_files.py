@@ -1,27 +1,28 @@
-"""A file, or a folder with train/valid/test files -> Graph."""
+"""A file, or a folder with train/valid/test files, or tables -> Graph."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import polars as pl
 
 from hale.data.graph import Graph
 from hale.data.sources.assemble import assemble, distinct, split_at_random
-from hale.data.sources.columns import parse_columns
-from hale.data.sources.compression import UNPACKERS, format_suffix, read_bytes
-from hale.data.sources.parquet import read_parquet
-from hale.data.sources.rdf import read_rdf
-from hale.data.sources.text import decoded, read_text
-from hale.errors import InputError, SourceError
+from hale.data.sources.compression import UNPACKERS
+from hale.data.sources.triples import read_labels, read_triples
+from hale.errors import SourceError
 
 SPLIT_STEMS = {
     "train": ("train",),
     "valid": ("valid", "validation", "dev"),
     "test": ("test",),
 }
-FORMATS = (".txt", ".tsv", ".tab", ".csv", ".parquet", ".nt", ".ttl", "")
+TEXT = (".txt", ".tsv", ".tab", ".csv", ".parquet")
+FORMATS = (*TEXT, ".nt", ".ttl", "")
 PACKED = ("", *UNPACKERS)
+
+Labels = str | Path | Mapping[str, str]
 
 
 def read_graph(
@@ -29,79 +30,105 @@ def read_graph(
     *,
     columns: str | None = None,
     header: bool | None = None,
-    labels: str | Path | None = None,
+    labels: Labels | object | None = None,
     holdout: float = 0.05,
     seed: int = 0,
     name: str | None = None,
+    skip_bad: bool = False,
 ) -> Graph:
     """Read a graph from a folder of splits or from a single file.
 
     A single file is split by ``seed``: ``holdout`` of its triples go to valid
     and as many to test, none with an entity or relation that train lacks.
-    ``labels`` names a tab-separated file (id, readable name); a ``labels.tsv``
+    ``labels`` is a file or table of id and readable name, or a mapping; a file ``labels``
     beside the splits is found by itself.
     """
     path = Path(path)
-    reader = Reader(parse_columns(columns), header)
+    sources: dict[str, object] = {"train": path}
     if path.is_dir():
-        rows = {split: reader.rows(file) for split, file in _split_files(path).items()}
-        labels = labels or _one_of(path, ("labels",), (".tsv",))
-    else:
-        whole = distinct(reader.rows(path), path.name, reader.notes)
-        rows = split_at_random(whole, share=holdout, seed=seed) if holdout else {"train": whole}
+        sources = dict(_split_files(path))
+        labels = _one_of(path, ("labels",), TEXT) if labels is None else labels
+    return _read(
+        name or path.resolve().name.split(".")[0],
+        sources,
+        whole=None if path.is_dir() else path.name,
+        columns=columns,
+        header=header,
+        labels=labels,
+        holdout=holdout,
+        seed=seed,
+        skip_bad=skip_bad,
+    )
+
+
+def graph_from_tables(
+    train: object,
+    valid: object | None = None,
+    test: object | None = None,
+    *,
+    columns: str | None = None,
+    labels: Labels | object | None = None,
+    name: str = "graph",
+    holdout: float = 0.05,
+    seed: int = 0,
+    skip_bad: bool = False,
+) -> Graph:
+    """A Graph from tables of names: polars or pandas frames, or (n, 3) arrays or lists.
+
+    With ``train`` alone, ``holdout`` of its triples go to valid and as many to
+    test (0 for none).
+    """
+    given = {"train": train, "valid": valid, "test": test}
+    sources = {split: table for split, table in given.items() if table is not None}
+    return _read(
+        name,
+        sources,
+        whole="the table" if list(sources) == ["train"] else None,
+        columns=columns,
+        header=None,
+        labels=labels,
+        holdout=holdout,
+        seed=seed,
+        skip_bad=skip_bad,
+    )
+
+
+def _read(
+    name: str,
+    sources: Mapping[str, object],
+    *,
+    whole: str | None,
+    columns: str | None,
+    header: bool | None,
+    labels: Labels | object | None,
+    holdout: float,
+    seed: int,
+    skip_bad: bool,
+) -> Graph:
+    """The splits of some sources, or of the ``whole``, whose notes call it so."""
+    notes: list[str] = []
+    rows: dict[str, pl.DataFrame] = {}
+    named: dict[str, str] = {}
+    for split, source in sources.items():
+        found = read_triples(
+            source,
+            what=f"the {split} table",
+            columns=columns,
+            header=header,
+            skip_bad=skip_bad,
+        )
+        rows[split] = found.rows
+        notes += found.notes
+        named |= found.labels
+    if whole is not None:
+        rows["train"] = distinct(rows["train"], whole, notes)
+        if holdout:
+            rows = split_at_random(rows["train"], share=holdout, seed=seed)
     if labels is not None:
-        reader.labels.update(read_labels(Path(labels)))
-    if "test" not in rows:
-        reader.notes.append("there is no test split, so nothing to evaluate the run on")
-    stem = path.resolve().name.split(".")[0]
-    return assemble(name or stem, rows, labels=reader.labels, notes=reader.notes)
-
-
-def read_labels(path: Path) -> dict[str, str]:
-    """A tab-separated file of id and readable name; the first name of an id counts."""
-    labels: dict[str, str] = {}
-    lines = decoded(read_bytes(path), str(path)).rstrip("\n").split("\n")
-    for number, line in enumerate(lines, start=1):
-        fields = line.split("\t")
-        if len(fields) != 2 or not fields[0].strip():
-            raise SourceError(
-                f"expected an id and a name separated by a tab, got {line[:60]!r}",
-                source=str(path),
-                line=number,
-            )
-        labels.setdefault(fields[0].strip(), fields[1].strip())
-    return labels
-
-
-class Reader:
-    """Reads one file after another and gathers their labels and notes."""
-
-    def __init__(self, columns: tuple[str, ...] | None, header: bool | None) -> None:
-        self.columns = columns
-        self.header = header
-        self.labels: dict[str, str] = {}
-        self.notes: list[str] = []
-
-    def rows(self, path: Path) -> pl.DataFrame:
-        """The rows of a file."""
-        return self.parse(read_bytes(path), path)
-
-    def parse(self, data: bytes, path: Path) -> pl.DataFrame:
-        """The rows in the unpacked bytes of a file, whose name tells their format."""
-        suffix = format_suffix(path)
-        if suffix == ".parquet":
-            return read_parquet(data, str(path), columns=self.columns)
-        if suffix in (".nt", ".ttl"):
-            if self.columns or self.header is not None:
-                raise InputError(f"{path}: RDF has neither columns nor a header to choose.")
-            rows, labels, notes = read_rdf(data, str(path), suffix=suffix)
-            self.labels.update(labels)
-        else:
-            rows, notes = read_text(
-                data, str(path), suffix=suffix, columns=self.columns, header=self.header
-            )
-        self.notes.extend(notes)
-        return rows
+        named |= labels if isinstance(labels, Mapping) else read_labels(labels)
+    if "test" not in rows and isinstance(sources["train"], Path):
+        notes.append("there is no test split, so nothing to evaluate the run on")
+    return assemble(name, rows, labels=named, notes=notes)
 
 
 def _split_files(folder: Path) -> dict[str, Path]:

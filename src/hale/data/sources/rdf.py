@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import polars as pl
 
-from hale.data.sources.checks import checked
 from hale.errors import MissingExtraError, SourceError
 
 LABEL = "http://www.w3.org/2000/01/rdf-schema#label"
@@ -53,14 +52,14 @@ def read_rdf(
     rows = pl.DataFrame(
         {"head": heads, "relation": relations, "tail": tails},
         schema=dict.fromkeys(("head", "relation", "tail"), pl.String),
-    ).with_row_index("line", offset=1)
+    )
     other = literals - len(labels)
     notes = (
         (f"{source}: {other:,} statements with a literal were left out (not entities)",)
         if other > 0
         else ()
     )
-    return checked(rows, source, unit="row"), labels, notes
+    return rows, labels, notes
 
 
 def _name(node: object) -> str:

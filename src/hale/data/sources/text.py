@@ -1,51 +1,42 @@
-"""Tab- or comma-separated text -> rows."""
+"""Tab- or comma-separated text -> rows of fields."""
 
 from __future__ import annotations
 
 import codecs
 import csv
 import io
+from typing import NamedTuple
 
 import polars as pl
 
-from hale.data.sources.checks import checked
-from hale.data.sources.columns import ROLES, header_roles
 from hale.errors import SourceError
 
 SEPARATORS = {".tsv": "\t", ".tab": "\t", ".csv": ","}
+WORDS = {"\t": "tabs", ",": "commas"}
 
 
-def read_text(
-    data: bytes,
-    source: str,
-    *,
-    suffix: str = "",
-    columns: tuple[str, ...] | None = None,
-    header: bool | None = None,
-) -> tuple[pl.DataFrame, tuple[str, ...]]:
-    """Three columns of text -> (rows, notes).
+class TextRows(NamedTuple):
+    """Columns ``place``, the line that a row begins on, and ``fields``, a list of texts."""
 
-    The separator follows the suffix (.tsv, .csv) or else the first line. Comma
-    files may quote with double quotes; tab files take every character as it is.
-    ``header=None`` takes the first line for a header only if its three fields
-    are the usual words (subject, predicate, object and the like).
+    rows: pl.DataFrame
+    separated_by: str  # 'tabs' or 'commas'
+
+
+def text_rows(data: bytes, source: str, *, suffix: str = "") -> TextRows:
+    """The fields of every line, however many there are.
+
+    The separator follows the suffix (.tsv, .csv) or else the first line. Comma files may quote
+    with double quotes; tab files take every character as it is.
     """
-    text = decoded(data, source)
+    text = decoded(data, source).rstrip("\n")
     separator = SEPARATORS.get(suffix) or _separator(text, source)
     if separator == "," and '"' in text:
         rows = _quoted(text, source)
     else:
-        rows = _plain(text, separator, source)
-
-    named = header_roles([rows[name][0] for name in rows.columns[:3]])
-    notes: tuple[str, ...] = ()
-    if header or (header is None and named is not None):
-        rows = rows.slice(1)
-        if header is None:
-            notes = (f"{source}: the first line was taken for a header",)
-        columns = columns or named
-    order = dict(zip(rows.columns[:3], columns or ROLES, strict=True))
-    return checked(rows.rename(order), source), notes
+        lines = pl.DataFrame({"text": text.split("\n")})
+        fields = pl.col("text").str.split(separator).alias("fields")
+        rows = lines.select(fields).with_row_index("place", offset=1)
+    return TextRows(rows, WORDS[separator])
 
 
 def decoded(data: bytes, source: str) -> str:
@@ -83,51 +74,28 @@ def _separator(text: str, source: str) -> str:
         if separator in first:
             return separator
     raise SourceError(
-        f"expected three columns separated by tabs or commas, got {first[:60]!r}",
+        f"expected columns separated by tabs or commas, got {first[:60]!r}",
         source=source,
         line=1,
     )
 
 
-def _plain(text: str, separator: str, source: str) -> pl.DataFrame:
-    """One triple a line, no quoting: columns 0, 1, 2 and line."""
-    lines = pl.DataFrame({"text": text.rstrip("\n").split("\n")}).with_row_index("line", offset=1)
-    counted = lines.with_columns(
-        found=pl.col("text").str.count_matches(separator, literal=True) + 1
-    )
-    wrong = counted.filter(pl.col("found") != 3)
-    if not wrong.is_empty():
-        line, content, found = wrong.select("line", "text", "found").row(0)
-        raise _miscounted(content.split(separator), found, len(wrong), separator, source, line)
-    fields = pl.col("text").str.split_exact(separator, 2).struct.rename_fields(["0", "1", "2"])
-    return lines.select(fields.alias("fields"), "line").unnest("fields")
-
-
 def _quoted(text: str, source: str) -> pl.DataFrame:
-    """Comma-separated text with quotes: columns 0, 1, 2 and line."""
-    reader = csv.reader(io.StringIO(text.rstrip("\n"), newline=""), strict=True)
-    records: list[tuple[str, str, str, int]] = []
+    """Comma-separated text with quotes: a record may run over several lines."""
+    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
+    places: list[int] = []
+    fields: list[list[str]] = []
     start = 1
     try:
         for record in reader:
-            if len(record) != 3:
-                raise _miscounted(record, len(record), 1, ",", source, start)
-            records.append((record[0], record[1], record[2], start))
+            places.append(start)
+            fields.append(record or [""])
             start = reader.line_num + 1
     except csv.Error as error:
         raise SourceError(
             f"cannot be read as comma-separated text: {error}", source=source, line=start
         ) from None
-    return pl.DataFrame(records, schema=["0", "1", "2", "line"], orient="row")
-
-
-def _miscounted(
-    fields: list[str], found: int, faults: int, separator: str, source: str, line: int
-) -> SourceError:
-    name = {"\t": "tab", ",": "comma"}[separator]
-    if not "".join(fields).strip():
-        message = "is blank; every line holds a triple"
-    else:
-        message = f"expected 3 columns separated by {name}s, found {found}"
-    more = f" ({faults - 1} more such lines follow)" if faults > 1 else ""
-    return SourceError(message + more, source=source, line=line)
+    return pl.DataFrame(
+        {"place": places, "fields": fields},
+        schema={"place": pl.UInt32, "fields": pl.List(pl.String)},
+    )

@@ -17,6 +17,7 @@ from hale.evaluation.calibration.scores import triple_scores
 from hale.models import Model
 from hale.models.base import LAST
 from hale.runs.folder import RunFolder
+from hale.runs.lock import writing_run
 from hale.runs.run import Run
 
 CALIBRATION = "calibration.json"
@@ -139,7 +140,8 @@ def calibrate(
         weights=fingerprint(run.model),
     )
     if save and run.path is not None:
-        RunFolder(run.path).write_json(CALIBRATION, found.as_dict(graph))
+        with writing_run(run.path):
+            RunFolder(run.path).write_json(CALIBRATION, found.as_dict(graph))
     return found
 
 

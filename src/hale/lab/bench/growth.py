@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from hale.data.files import write_whole
 from hale.data.graph import Graph, Vocabulary
 from hale.errors import HaleError, MissingExtraError
 from hale.lab.bench.memory import peak_mb
@@ -102,5 +103,6 @@ def plot_growth(rows: Sequence[dict[str, Any]], target: Path) -> None:
         axes.legend(frameon=False)
         axes.spines[["top", "right"]].set_visible(False)
     figure.suptitle(f"A training step, d = {rows[0]['d']}, m = {rows[0]['m']}")
-    figure.savefig(target, dpi=130)
+    kind = target.suffix.removeprefix(".") or "png"
+    write_whole(target, lambda path: figure.savefig(path, format=kind, dpi=130))
     plt.close(figure)

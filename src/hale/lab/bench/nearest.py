@@ -16,7 +16,7 @@ from torch import Tensor
 from hale.engine import geometry
 from hale.engine.topk import top
 from hale.errors import InputError
-from hale.evaluation.evaluator import CHUNK_ELEMENTS
+from hale.evaluation.ranks import chunk_size
 from hale.export.index import CONNECTIVITY, EXPANSION_ADD, Lifted, build, lift, search
 from hale.lab.bench.timing import in_turns
 from hale.runs.run import Run
@@ -70,7 +70,7 @@ class Exact:
         vectors = torch.from_numpy(lifted.vectors)
         self.is_l2 = lifted.metric == "l2sq"
         self.candidates = geometry.lift_candidates(vectors) if self.is_l2 else vectors
-        self.chunk = max(1, CHUNK_ELEMENTS // len(vectors))
+        self.chunk = chunk_size(len(vectors))
 
     def search(self, queries: Tensor, k: int) -> Tensor:
         """The rows of the k best entities: (m, d) -> (m, k)."""

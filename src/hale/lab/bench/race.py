@@ -20,6 +20,7 @@ from typing import Any
 import torch
 
 from hale.data.datasets import load
+from hale.data.files import write_whole
 from hale.engine.device import use_threads
 from hale.errors import HaleError, MissingExtraError
 from hale.runs.run import Record
@@ -296,5 +297,6 @@ def plot_race(rows: Sequence[dict[str, Any]], graph: str, target: Path) -> None:
     axes.legend(frameon=False, loc="upper left", bbox_to_anchor=(1.0, 1.0))
     axes.grid(alpha=0.25)
     axes.spines[["top", "right"]].set_visible(False)
-    figure.savefig(target, dpi=130)
+    kind = target.suffix.removeprefix(".") or "png"
+    write_whole(target, lambda path: figure.savefig(path, format=kind, dpi=130))
     plt.close(figure)

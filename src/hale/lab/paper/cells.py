@@ -16,15 +16,17 @@ from pathlib import Path
 from typing import Any
 
 from hale.data.datasets import load
+from hale.data.files import write_json
 from hale.data.graph import Graph
 from hale.errors import HaleWarning
 from hale.evaluation.evaluator import evaluate
 from hale.lab.bench.machine import machine
-from hale.runs.folder import SETTINGS, replace_whole
+from hale.runs.folder import SETTINGS
 from hale.runs.run import Run, load_run
 from hale.runs.systems import complete, train_alike
 from hale.settings import make_settings
-from hale.training.trainer import Observer, train
+from hale.training.observer import Observer
+from hale.training.trainer import train
 from hale.version import VERSION
 
 
@@ -120,8 +122,7 @@ def fill(
         finished=datetime.now(tz=UTC).isoformat(timespec="seconds"),
     )
     folder.mkdir(parents=True, exist_ok=True)
-    text = json.dumps(asdict(filled), indent=1) + "\n"
-    replace_whole(folder / f"{filled.key}.json", lambda path: path.write_text(text))
+    write_json(folder / f"{filled.key}.json", asdict(filled), indent=1)
     return filled
 
 

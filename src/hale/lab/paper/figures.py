@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 import torch
 
+from hale.data.files import write_text, write_whole
 from hale.engine.activations import ACTIVATIONS, make_activation
 from hale.errors import MissingExtraError
 from hale.lab.paper.cells import Filled
 from hale.lab.paper.experiments import BETAS, CURVE_SETS, Entry, Experiment
 from hale.lab.paper.render import longest
-from hale.runs.folder import replace_whole
 from hale.runs.run import Run
 
 POINTS = 1500  # entities drawn in a picture of vectors
@@ -126,7 +126,7 @@ def project_points(run: Run, target: Path, *, finished: str, seed: int = 0) -> N
         "points": np.round(points, 2).tolist(),
     }
     text = json.dumps(content) + "\n"
-    replace_whole(target, lambda path: path.write_text(text))
+    write_text(target, text)
 
 
 def draw_points(
@@ -167,9 +167,11 @@ def draw_points(
 def _save(plt: Any, figure: Any, target: Path) -> None:
     target.parent.mkdir(parents=True, exist_ok=True)
     vector = target.with_suffix(".svg")
-    figure.savefig(target, dpi=110)
+    write_whole(target, lambda path: figure.savefig(path, format="png", dpi=110))
     with plt.rc_context({"svg.hashsalt": target.stem}):  # the same picture, the same file
-        figure.savefig(vector, metadata={"Date": None})
+        write_whole(
+            vector, lambda path: figure.savefig(path, format="svg", metadata={"Date": None})
+        )
     plt.close(figure)
 
 

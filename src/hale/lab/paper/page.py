@@ -6,12 +6,13 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
+from hale.data.files import write_text
 from hale.errors import MissingExtraError
 from hale.lab.paper.cells import Filled, read_cells
 from hale.lab.paper.experiments import EXPERIMENTS, Experiment
 from hale.lab.paper.figures import draw_curves, draw_functions, draw_points, project_points
 from hale.lab.paper.render import longest, render_page
-from hale.runs.folder import SETTINGS, replace_whole
+from hale.runs.folder import SETTINGS
 from hale.runs.run import load_run
 
 
@@ -37,7 +38,7 @@ def write_page(
             notes.append(f"{experiment.name} was not drawn: {error}")
     page = results / f"reproduction{ending}.md"
     text = render_page(experiments, finished, figures, recipe)
-    replace_whole(page, lambda path: path.write_text(text))
+    write_text(page, text)
     return page, notes
 
 

@@ -1,4 +1,4 @@
-"""Settling: new entities withdraw until the answers to old questions hold."""
+"""Withdrawal: new entities step back until the answers to old questions hold."""
 
 from __future__ import annotations
 
@@ -6,9 +6,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from hale.data.graph import Graph, Ids, KnownAnswers
+from hale.data.graph import Graph
+from hale.data.keys import Ids
+from hale.data.known_answers import KnownAnswers
 from hale.engine.randomness import Stream, draw_seed
-from hale.evaluation.evaluator import CHUNK_ELEMENTS
+from hale.evaluation.ranks import count_above, score_queries
 from hale.models import Model
 
 FURTHEST = 1.3
@@ -33,88 +35,73 @@ def withdraw(model: Model, first: int, factor: float) -> None:
         table[first:] = centre + factor * (table[first:] - centre)
 
 
-def settle(model: Model, graph: Graph, triples: Ids, *, first: int, least: float) -> float:
+def withdraw_until(model: Model, graph: Graph, triples: Ids, *, first: int, least: float) -> float:
     """Withdraw new entities just so far that the MRR of old triples (n, 3) is ``least`` -> factor.
 
     In a short training new entities meet a small part of the queries that drove the known ones
     apart, so they stand too near to questions that are not theirs. The factor is found by halving
-    the way from 1, where nothing moves, to 1.3; it is 1 if nothing need move.
+    the way from 1, where nothing moves, to 1.3; it is 1 if nothing need move. A loss that lies
+    with the known entities is not cured by withdrawing: then the factor is the least that brings
+    what withdrawing to 1.3 brings.
     """
     trained = model.entities()[first:].detach().clone()
     model.eval()
     if not len(triples) or not len(trained):
         return 1.0
-    places = Places(model, graph.both_directions(triples), graph.known(), first)
+    ranks = MovingRanks(model, graph.both_directions(triples), graph.known(), first)
 
-    def move(factor: float) -> None:
+    def mrr_at(factor: float) -> float:
         with torch.no_grad():
             model.entities()[first:] = trained
         withdraw(model, first, factor)
+        return ranks.mrr()
 
-    def holds(factor: float) -> bool:
-        move(factor)
-        return places.mrr() >= least
-
+    here = mrr_at(1.0)
+    if here >= least:
+        return 1.0
+    least = min(least, mrr_at(FURTHEST))
+    if here >= least:  # further away is no better
+        mrr_at(1.0)
+        return 1.0
     near, far = 1.0, FURTHEST
-    if holds(near):
-        return near
     for _ in range(HALVINGS):
         middle = (near + far) / 2
-        near, far = (near, middle) if holds(middle) else (middle, far)
-    move(far)
+        near, far = (near, middle) if mrr_at(middle) >= least else (middle, far)
+    mrr_at(far)
     return far
 
 
-class Places:
+class MovingRanks:
     """Filtered ranks of triples (n, 3) while the entities from number ``first`` on move.
 
-    What the others count for is counted once; a new look ranks against the moving ones only.
-    Ranks are those of ``filtered_ranks``, the mean of the best and the worst among equals.
+    What the others count for is counted once; a new look ranks against the moving ones only. The
+    targets are among those that stand. Ranks are those of ``filtered_ranks``, ties at their mean.
     """
 
     @torch.inference_mode()
     def __init__(self, model: Model, triples: Ids, known: KnownAnswers, first: int) -> None:
         self.model, self.triples, self.known, self.first = model, triples, known, first
-        self.targets = model.entities().new_empty(len(triples))
-        self.fixed = self._count(slice(0, first), fill=True)
+        self.targets = model.entities().new_empty(len(triples), 1)
+        self.standing = self._count(0, first)
 
     @torch.inference_mode()
     def mrr(self) -> float:
         """Mean reciprocal rank as the entities stand."""
-        doubled = 1 + self.fixed + self._count(slice(self.first, None))
-        return (2 / doubled).double().mean().item()
+        doubled = 1 + self.standing + self._count(self.first, self.model.size.num_entities)
+        return (2 / doubled).mean().item()
 
-    def _count(self, columns: slice, *, fill: bool = False) -> Tensor:
+    def _count(self, first: int, last: int) -> Tensor:
         """Candidates above a triple's tail and those not below it, added: (n,)."""
-        width = len(self.model.entities()[columns])
-        chunk = max(1, CHUNK_ELEMENTS // width)
-        counts = torch.empty_like(self.targets)
-        for start in range(0, len(self.triples), chunk):
-            part = self.triples[start : start + chunk]
-            ids = torch.tensor(part, device=counts.device)
-            scores = self._scores(ids, columns)
-            if fill:
-                self.targets[start : start + chunk] = scores.gather(1, ids[:, 2:]).squeeze(1)
-            targets = self.targets[start : start + chunk, None]
-            rows, answers = (
-                torch.from_numpy(x).to(ids.device) for x in self.known.of(part[:, 0], part[:, 1])
-            )
-            answers = answers - (columns.start or 0)
-            ours = (answers >= 0) & (answers < width) & (answers != ids[rows, 2])
-            scores[rows[ours], answers[ours]] = -torch.inf
-            above = (scores > targets).sum(dim=1) + (scores >= targets).sum(dim=1)
-            counts[start : start + chunk] = above.to(counts.dtype)
+        counts = torch.zeros(len(self.triples), dtype=torch.float64, device=self.targets.device)
+        heads, relations, tails = self.triples.T
+        spans = score_queries(self.model, heads, relations, self.known, first=first, last=last)
+        for scored in spans:
+            columns = torch.tensor(tails[scored.part] - first, device=counts.device)
+            if first == 0:
+                self.targets[scored.part] = scored.scores.gather(1, columns[:, None])
+            higher, no_lower = count_above(scored, self.targets[scored.part], columns)
+            counts[scored.part] = (higher + no_lower).double()
         return counts
-
-    def _scores(self, ids: Tensor, columns: slice) -> Tensor:
-        """Scores of the entities in the columns, without the bias of the head: (B, K)."""
-        model, (head, relation) = self.model, (ids[:, 0], ids[:, 1])
-        scores = model.compare_all(
-            model.query(head, relation), model.entities()[columns], model.curvature(relation)
-        )
-        if model.tail_bias is not None:
-            scores = scores + model.tail_bias.weight[columns].T
-        return model.without_loops(scores, head, relation, columns.start or 0)
 
 
 def sample(triples: Ids, seed: int) -> Ids:

@@ -1,30 +1,30 @@
-"""A folder that appears whole, with an about.json."""
+"""An export's folder, and what its about.json says."""
 
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from hale.data.files import is_free, whole_folder, write_json
 from hale.errors import InputError
 
 ABOUT = "about.json"
 
 
 @contextmanager
-def fresh_folder(
+def export_folder(
     path: str | Path, about: Mapping[str, Any], *, overwrite: bool = False
 ) -> Iterator[Path]:
-    """Yields a temporary folder that takes the name ``path`` once it is filled.
+    """Yields a folder to fill, which takes the name ``path`` with ``about`` beside its files.
 
     An earlier export there is replaced with ``overwrite``; anything else stays
-    untouched. ``about`` is written beside the files.
+    untouched.
     """
     target = Path(path).absolute()
-    taken = target.exists() and not (target.is_dir() and not any(target.iterdir()))
+    taken = not is_free(target)
     if taken and not overwrite:
         raise InputError(
             f"{path} exists. Choose another folder, or replace it with --overwrite "
@@ -32,33 +32,9 @@ def fresh_folder(
         )
     if taken and not _is_export(target):
         raise InputError(f"{path} is not an export, so it is not overwritten. Choose another.")
-    waiting, old = (target.with_name(f".{target.name}.{what}") for what in ("new", "old"))
-    try:
-        shutil.rmtree(waiting, ignore_errors=True)
-        waiting.mkdir(parents=True)
+    with whole_folder(target, replace=taken) as waiting:
         yield waiting
-        text = json.dumps(about, indent=2, ensure_ascii=False) + "\n"
-        (waiting / ABOUT).write_text(text, encoding="utf-8")
-        _swap(waiting, target, old if taken else None)
-    except OSError as error:
-        raise InputError(f"{path} cannot be written: {error.strerror or error}.") from None
-    finally:
-        shutil.rmtree(waiting, ignore_errors=True)
-
-
-def _swap(waiting: Path, target: Path, old: Path | None) -> None:
-    """Give ``waiting`` the name ``target``; what stood there comes back if that fails."""
-    if old is None:
-        waiting.rename(target)
-        return
-    shutil.rmtree(old, ignore_errors=True)
-    target.rename(old)
-    try:
-        waiting.rename(target)
-    except OSError:
-        old.rename(target)
-        raise
-    shutil.rmtree(old, ignore_errors=True)
+        write_json(waiting / ABOUT, about)
 
 
 def read_about(path: str | Path) -> dict[str, Any]:

@@ -1,0 +1,77 @@
+"""Metrics: what ranks say of a model."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hale.evaluation.ranks import Ties
+
+HITS = (1, 3, 10)
+
+
+@dataclass(frozen=True)
+class Metrics:
+    """Quality of a set of ranks."""
+
+    count: int
+    mrr: float
+    mean_rank: float
+    hits: Mapping[int, float]
+
+    @classmethod
+    def of(cls, ranks: NDArray[np.float64]) -> Metrics:
+        """Mean reciprocal rank, mean rank and Hits@k of ranks (n,), n >= 1."""
+        return cls(
+            count=len(ranks),
+            mrr=float((1 / ranks).mean()),
+            mean_rank=float(ranks.mean()),
+            hits={k: float((ranks <= k).mean()) for k in HITS},
+        )
+
+    def as_dict(self) -> dict[str, Any]:
+        """Flat and ready for JSON: mrr, mean_rank, hits@1, hits@3, hits@10, count."""
+        hits = {f"hits@{k}": share for k, share in self.hits.items()}
+        return {"mrr": self.mrr, "mean_rank": self.mean_rank, **hits, "count": self.count}
+
+
+@dataclass(frozen=True)
+class Report:
+    """The metrics of one split: of all ranks, by direction and by relation."""
+
+    split: str
+    ties: Ties
+    overall: Metrics
+    by_direction: Mapping[str, Metrics]
+    by_relation: Mapping[str, Metrics]
+    seconds: float
+
+    @property
+    def mrr(self) -> float:
+        """Mean reciprocal rank over both directions."""
+        return self.overall.mrr
+
+    @property
+    def mean_rank(self) -> float:
+        """Mean rank over both directions."""
+        return self.overall.mean_rank
+
+    @property
+    def hits(self) -> Mapping[int, float]:
+        """Hits@k over both directions, by k."""
+        return self.overall.hits
+
+    def as_dict(self) -> dict[str, Any]:
+        """Ready for JSON; the overall metrics stand at the top."""
+        return {
+            "split": self.split,
+            **self.overall.as_dict(),
+            "ties": self.ties,
+            "by_direction": {name: part.as_dict() for name, part in self.by_direction.items()},
+            "by_relation": {name: part.as_dict() for name, part in self.by_relation.items()},
+            "seconds": self.seconds,
+        }
