@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -254,3 +255,26 @@ def test_a_calibration_kept_with_the_run_gives_probabilities(tmp_path: Path) -> 
     with torch.no_grad():
         run.model.entity.weight.mul_(2)
     assert predict(run, head="p5", relation="next")[0].probability is None, "made for others"
+
+
+def test_relations_are_compared_with_their_scales() -> None:
+    """'next' misses p2 by 1, 'twice' by 0.9, but c is 1 for the one and 4 for the other."""
+    run = line_run()
+    run.settings = make_settings(model="transe", dim=2)
+    with torch.no_grad():
+        run.model.shift.weight[1, 0] = 2.9
+        run.model.free_scale.weight[1] = math.log(math.e**4 - 1)  # softplus of it is 4
+    found = predict(run, head="p0", tail="p2")
+    assert [answer.name for answer in found] == ["next", "twice"]
+    assert [answer.score for answer in found] == pytest.approx([-1, -4 * 0.9**2], rel=1e-4)
+    run.settings = make_settings(model="transe", dim=2, relation_scale=False)
+    assert [answer.name for answer in predict(run, head="p0", tail="p2")] == ["twice", "next"]
+
+
+def test_a_head_that_is_ruled_out_is_never_listed() -> None:
+    run = line_run(5)
+    run.model.may_loop = torch.zeros(4, 1, dtype=torch.bool)
+    found = predict(run, head="p2", relation="next", k=5)
+    assert sorted(answer.entity for answer in found) == ["p0", "p1", "p3", "p4"]
+    assert min(answer.score for answer in found) > -100
+    assert len(predict(run, head="p2", tail="p2", k=2)) == 0

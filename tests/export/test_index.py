@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 from types import SimpleNamespace
@@ -143,3 +144,15 @@ def test_faults(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     with pytest.raises(MissingExtraError, match=r"pip install 'hale\[index\]'"):
         export_run(run, tmp_path / "y", form="index")
     assert not (tmp_path / "y").exists()
+
+
+def test_a_file_name_in_about_json_leads_nowhere_else(run: Run, tmp_path: Path) -> None:
+    """Who sends an export cannot have another file of the reader's opened."""
+    export_run(run, tmp_path / "x", form="index")
+    export_run(run, tmp_path / "y", form="index")
+    about = json.loads((tmp_path / "x" / "about.json").read_text())
+    about["index"]["file"] = "../y/entities.usearch"
+    (tmp_path / "x" / "about.json").write_text(json.dumps(about))
+    (tmp_path / "x" / "entities.usearch").unlink()
+    with pytest.raises(InputError, match="The index .*x is damaged|cannot be read"):
+        open_index(tmp_path / "x")

@@ -68,3 +68,12 @@ def test_biases_and_shared_weights_find_their_place() -> None:
     assert found.of_entities["tail_bias"].tolist() == [[0.0], [1.0], [2.0], [3.0]]
     assert found.others["core"].shape == (3, 5)
     assert set(found.relations) == {"shift", "free_scale"}
+
+
+def test_a_core_of_as_many_rows_as_relations_is_no_relation_vector() -> None:
+    """TuckER's core has min(d, 2R) rows: with d >= 2R as many as there are relation rows."""
+    run = with_model(line_run(), "tucker", dim=6)
+    found = tables_of(run)
+    assert set(found.relations) == {"relation", "free_scale"}
+    assert found.relations["relation"].shape == (4, 4)
+    assert found.others["core"].shape == (4, 36)

@@ -533,3 +533,18 @@ def test_with_rows_has_the_gradient_of_two_lookups() -> None:
     ((rows * by_rows).sum() + (whole * by_table).sum()).backward()
     assert plain.grad is not None
     torch.testing.assert_close(table.grad, plain.grad)
+
+
+def test_conve_drops_out_three_times(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On the image, the feature maps and the projection (Dettmers et al. 2018, section 5.2)."""
+    model = make_model("conve", SIZE, 24, dropout=0.5, similarity="l2").train()
+    entries = []
+    model.dropout.register_forward_hook(lambda _, given, __: entries.append(given[0].dim()))
+    maps = []
+    real = torch.nn.functional.dropout2d
+    monkeypatch.setattr(
+        torch.nn.functional, "dropout2d", lambda *given: maps.append(given[1]) or real(*given)
+    )
+    model.query(torch.tensor([0, 1]), torch.tensor([0, 1]))
+    assert entries == [4, 2], "the image, then the projection; not the query once more"
+    assert maps == [0.5]

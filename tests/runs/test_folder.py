@@ -199,3 +199,16 @@ def test_free_folder(tmp_path: Path) -> None:
     (tmp_path / "x").mkdir()
     (tmp_path / "x-2").mkdir()
     assert free_folder(tmp_path, "x") == tmp_path / "x-3"
+
+
+def test_a_setting_of_another_version_is_told_as_such(folder: RunFolder) -> None:
+    path = folder.path / "settings.json"
+    header = json.loads(path.read_text())
+    header["hale"] = "9.1"
+    header["settings"] |= {"wings": 2, "tail_fin": "long"}
+    path.write_text(json.dumps(header))
+    with pytest.raises(RunError) as caught:
+        folder.read_settings()
+    assert "is of another version of hale (9.1; this is" in str(caught.value)
+    assert "wings, tail_fin" in str(caught.value)
+    assert "damaged" not in str(caught.value)

@@ -7,6 +7,7 @@ import math
 import os
 import signal
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -20,7 +21,7 @@ from hale.evaluation.evaluator import evaluate
 from hale.models import MODELS, Model
 from hale.runs.folder import RunFolder
 from hale.runs.run import Record, Run, load_run
-from hale.settings import make_settings
+from hale.settings import Settings, make_settings
 from hale.training.stopping import Clock
 from hale.training.trainer import Trainer, train
 from tests.conftest import ring
@@ -465,3 +466,35 @@ def test_a_run_without_loops_knows_which_relations_have_some(tmp_path: Path) -> 
         assert one.model.may_loop[:, 0].tolist() == [False, True, False, True]
     assert evaluate(again, "test").overall.mrr == pytest.approx(1 / 11), "last of all"
     assert again.model.score(*torch.tensor([[3], [1], [3]])).item() > -1e6
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"model": "rotl"},
+        {"model": "complex"},  # by inner product: another strategy, batch and rate
+        {"model": "transe", "strategy": "samneg", "negatives": 7},
+        {"gamma": 4.5, "activation": "identity"},
+        {"batch_size": 16},
+    ],
+)
+def test_settings_and_values_by_name_mean_the_same(graph: Graph, values: dict[str, Any]) -> None:
+    """What is not given is completed in both, also if it was completed before."""
+    values = {**values, "dim": 4, "epochs": 1, "threads": 1}
+    by_name = train(graph, **values)
+    by_settings = train(graph, Settings(**values))
+    assert by_settings.settings == by_name.settings
+    assert train(graph, by_name.settings).settings == by_name.settings
+    stored = Settings.model_validate(by_name.settings.model_dump(mode="json"))
+    assert train(graph, stored).settings == by_name.settings
+    for name, weight in by_name.model.state_dict().items():
+        assert weight.equal(by_settings.model.state_dict()[name])
+
+
+def test_settings_of_another_strategy_are_refused_in_both(graph: Graph) -> None:
+    for call in (
+        lambda: train(graph, strategy="samneg", queries=7, epochs=1),
+        lambda: train(graph, Settings(strategy="samneg", queries=7, epochs=1)),
+    ):
+        with pytest.raises(SettingsError, match="queries: not for samneg, only for hale"):
+            call()

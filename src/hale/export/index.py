@@ -171,7 +171,7 @@ def open_index(path: str | Path, *, expansion: int | None = None) -> EntityIndex
         raise InputError(f"{path} is an export of format {about.get('format')!r}, not 'index'.")
     folder = Path(path)
     try:
-        index = _usearch().restore(str(folder / about["index"]["file"]), view=True)
+        index = _usearch().restore(str(folder / FILE), view=True)
         names = (folder / "entities.txt").read_text(encoding="utf-8").removesuffix("\n").split("\n")
     except (OSError, RuntimeError, ValueError) as error:
         raise InputError(f"The index {path} cannot be read: {error}.") from None

@@ -11,14 +11,10 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from hale.data.graph import Vocabulary
-from hale.models import Model
-from hale.models.tables import Table
+from hale.models.tables import RelationTable, Table
 from hale.runs.run import Run
 
 Floats = NDArray[np.float32]
-
-# Names of tables with a row per entity; needed only where N = 2R, else the rows tell.
-OF_ENTITIES = ("entity", "head_bias", "tail_bias")
 
 
 @dataclass(frozen=True)
@@ -61,24 +57,27 @@ def tables_of(run: Run) -> Tables:
     ``free_scale`` is c_r before its softplus, and matters to training only.
     """
     model, graph = run.model, run.graph
-    num_entities, num_relations = graph.size
-    found: dict[str, dict[str, Floats]] = {"of_entities": {}, "relations": {}, "others": {}}
-    for name, rows in _rows(model):
-        if name == "entity":
-            continue
-        by_name = name.startswith(OF_ENTITIES)
-        if len(rows) == 2 * num_relations and not by_name:
-            found["relations"][name] = rows
-        elif len(rows) == num_entities:
-            found["of_entities"][name] = rows
-        else:
-            found["others"][name] = rows
+    tables = {name: table for name, table in model.named_modules() if isinstance(table, Table)}
+    rows = {
+        name: _array(table(torch.arange(len(table.weight), device=table.weight.device)))
+        for name, table in tables.items()
+    }
+    of_tables = {
+        f"{name}.{part}" for name, table in tables.items() for part, _ in table.named_parameters()
+    }
+    relations = {n for n, table in tables.items() if isinstance(table, RelationTable)}
     return Tables(
         names=graph.entities.names,
         labels=_labels(graph.entities, graph.labels),
         entities=_array(model.entities()),
+        of_entities={n: rows[n] for n in tables if n not in relations and n != "entity"},
         relation_names=graph.relations.names,
-        **found,
+        relations={n: rows[n] for n in tables if n in relations},
+        others={
+            name.removesuffix(".weight"): _array(parameter)
+            for name, parameter in model.named_parameters()
+            if name not in of_tables
+        },
     )
 
 
@@ -86,21 +85,6 @@ def _labels(entities: Vocabulary, labels: Mapping[str, str]) -> tuple[str | None
     """A label or None for each entity, without tabs and line breaks."""
     found = (labels.get(name) for name in entities.names)
     return tuple(None if label is None else " ".join(label.split()) for label in found)
-
-
-def _rows(model: Model) -> list[tuple[str, Floats]]:
-    """Each table's rows as looked up, then parameters that belong to no table."""
-    found: list[tuple[str, Floats]] = []
-    seen: set[str] = set()
-    for name, module in model.named_modules():
-        if isinstance(module, Table):
-            ids = torch.arange(len(module.weight), device=module.weight.device)
-            found.append((name, _array(module(ids))))
-            seen |= {f"{name}.{part}" for part, _ in module.named_parameters()}
-    for name, parameter in model.named_parameters():
-        if name not in seen:
-            found.append((name.removesuffix(".weight"), _array(parameter)))
-    return found
 
 
 def _array(tensor: Tensor) -> Floats:

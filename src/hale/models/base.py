@@ -71,6 +71,7 @@ class Model(nn.Module, ABC):
     cost: ClassVar[str]  # of a query vector, in multiplications
     similarities: ClassVar[tuple[Similarity, ...]] = ("l2",)  # its own first
     takes_near: ClassVar[bool] = False  # whether its relations start from turns or signed factors
+    drops_queries: ClassVar[bool] = True  # whether dropout ends with the query vectors
     own_biases: ClassVar[bool] = False  # whether it comes with them, unless told otherwise
     defaults: ClassVar[Mapping[str, Mapping[str, object]]] = {}  # settings by strategy
 
@@ -139,8 +140,11 @@ class Model(nn.Module, ABC):
         return functional.pad(self._dropped(vectors[:, :-1], relation), (0, 1))
 
     def _dropped(self, vectors: Tensor, relation: Tensor) -> Tensor:
-        queries: Tensor = self.dropout(self.transform(vectors, relation))
-        return queries
+        queries = self.transform(vectors, relation)
+        if not self.drops_queries:
+            return queries
+        dropped: Tensor = self.dropout(queries)
+        return dropped
 
     def entities(self) -> Tensor:
         """All entity vectors (N, d), or (N, d + 1) with heights."""

@@ -25,7 +25,7 @@ class ConvE(Model):
 
     q = f(vec(f(norm([e_h; r] * w))) W), f a rectifier       (Dettmers et al. 2018)
 
-    32 filters of 3 x 3, batch normalisation and dropout as in the original. Under squared L2
+    32 filters of 3 x 3, batch normalisation, and dropout three times, as in the original. Under L2
     distance, and so under HaLE, the last rectifier is left out: it would keep queries in one
     corner of the space that the entities fill.
     """
@@ -37,6 +37,7 @@ class ConvE(Model):
     similarities = ("dot", "l2")
     defaults: ClassVar[Mapping[str, Mapping[str, object]]] = {"allneg": {"dropout": 0.2}}
     own_biases = True
+    drops_queries = False  # its three stand before: on the image, the features and the projection
 
     def __init__(self, size: GraphSize, dim: int, **options: Unpack[Options]) -> None:
         super().__init__(size, dim, **options)
