@@ -8,18 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner, Result
 
-import hale
-from hale.cli import app
+import hale as api
 from hale.training.update.options import UpdateOptions
+from tests.cli.invoke import hale
 from tests.conftest import ring
 
 NEW = "e023\tnext\tnew\nnew\tnext\te000\nnew\tback\te023\n"
-
-
-def call(*arguments: object) -> Result:
-    return CliRunner().invoke(app, [str(argument) for argument in arguments])
 
 
 @pytest.fixture
@@ -27,7 +22,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A run and files of facts, in a working folder of their own."""
     monkeypatch.chdir(tmp_path)
     options: dict[str, Any] = {"dim": 8, "batch_size": 32, "queries": 8}
-    hale.train(ring(24), epochs=20, out="runs/x", **options)
+    api.train(ring(24), epochs=20, out="runs/x", **options)
     Path("new.tsv").write_text(NEW)
     Path("gone.tsv").write_text("e003\tnext\te004\ne003\tnext\te009\n")
     return Path("runs/x")
@@ -35,25 +30,25 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_update_tells_what_was_done_and_where(run: Path) -> None:
     before = {path.name: path.read_bytes() for path in run.iterdir()}
-    result = call("update", run, "new.tsv", "--epochs", 2)
+    result = hale("update", run, "new.tsv", "--epochs", 2)
     assert result.exit_code == 0, result.output
     assert "added 3 facts (1 new entities, 1 new relations), removed 0" in result.stdout
     assert "old test facts, before" in result.stdout
     assert "old test facts, after" in result.stdout
     assert "run:  runs/x-updated\n" in result.stdout
     assert {path.name: path.read_bytes() for path in run.iterdir()} == before
-    again = call("update", "runs/x-updated", "new.tsv", "--epochs", 1)
+    again = hale("update", "runs/x-updated", "new.tsv", "--epochs", 1)
     assert "run:  runs/x-updated-2\n" in again.stdout
     assert "warning: 3 of the facts to add are in the graph already" in again.stderr
-    assert call("evaluate", "runs/x-updated").exit_code == 0
+    assert hale("evaluate", "runs/x-updated").exit_code == 0
     asked = ("--head", "new", "--relation", "back", "-k", 1)
-    assert call("predict", "runs/x-updated", *asked).exit_code == 0
+    assert hale("predict", "runs/x-updated", *asked).exit_code == 0
 
 
 def test_update_json_and_holdout(run: Path) -> None:
     Path("held.tsv").write_text("e022\tskip\tnew\n")
     options = ("--epochs", 1, "--holdout", "held.tsv", "--json", "--out", "runs/y")
-    result = call("update", run, "new.tsv", *options)
+    result = hale("update", run, "new.tsv", *options)
     assert result.exit_code == 0, result.stderr
     found = json.loads(result.stdout)
     assert found["run"] == "runs/y"
@@ -64,21 +59,21 @@ def test_update_json_and_holdout(run: Path) -> None:
 
 
 def test_remove_with_bad_lines(run: Path) -> None:
-    refused = call("update", run, "--remove", "gone.tsv", "--epochs", 1)
+    refused = hale("update", run, "--remove", "gone.tsv", "--epochs", 1)
     assert refused.exit_code == 2
     assert "e003 next e009: there is no such fact" in refused.stderr
     assert not Path("runs/x-updated").exists()
-    done = call("update", run, "--remove", "gone.tsv", "--epochs", 1, "--skip-bad")
+    done = hale("update", run, "--remove", "gone.tsv", "--epochs", 1, "--skip-bad")
     assert done.exit_code == 0
     assert "removed 1" in done.stdout
     assert "removed facts, after" in done.stdout
 
 
 def test_a_run_is_replaced_only_on_request(run: Path) -> None:
-    refused = call("update", run, "new.tsv", "--epochs", 1, "--out", run)
+    refused = hale("update", run, "new.tsv", "--epochs", 1, "--out", run)
     assert refused.exit_code == 2
     assert "exists. Choose another" in refused.stderr
-    assert call("update", run, "new.tsv", "--epochs", 1, "--out", run, "--overwrite").exit_code == 0
+    assert hale("update", run, "new.tsv", "--epochs", 1, "--out", run, "--overwrite").exit_code == 0
     assert (run / "origin.json").exists()
     assert not list(run.parent.glob(".*")), "nothing is left beside it"
 
@@ -97,14 +92,14 @@ def test_a_run_is_replaced_only_on_request(run: Path) -> None:
 def test_bad_input_is_one_message_and_status_2(
     run: Path, arguments: list[str], message: str
 ) -> None:
-    result = call(*arguments)
+    result = hale(*arguments)
     assert result.exit_code == 2, result.output
     assert message in result.stderr.replace("\n", " ")
     assert "Traceback" not in result.output
 
 
 def test_help_names_the_defaults() -> None:
-    text = " ".join(CliRunner().invoke(app, ["update", "--help"]).output.split())
+    text = " ".join(hale("update", "--help").output.split())
     for name, value in asdict(UpdateOptions()).items():
         _, _, after = text.partition(f" --{name} ")
         assert f"[default: {value}]" in after.partition(" --")[0], name

@@ -9,19 +9,26 @@ from typing import Annotated
 
 import typer
 
-from hale.cli import (  # noqa: F401  (they register their commands)
-    ask,
+from hale.cli import (  # noqa: F401  (they register their commands, in this order)
     bench,
-    catalog,
-    inspect,
+    calibrate,
+    classify,
+    datasets,
+    discover,
+    evaluate,
+    export,
+    models,
+    neighbors,
+    predict,
     reproduce,
-    sure,
-    take,
+    show,
+    strategies,
     train,
     tune,
     update,
+    why,
 )
-from hale.cli.common import app, out
+from hale.cli.app import app, out
 from hale.version import VERSION
 
 __all__ = ["app", "main"]
@@ -29,10 +36,10 @@ __all__ = ["app", "main"]
 
 @app.callback(invoke_without_command=True)
 def version(
-    show: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
+    wanted: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
 ) -> None:
     """Knowledge-graph embeddings in minutes, and the answers they give."""
-    if show:
+    if wanted:
         out.print(f"hale {VERSION}")
         raise typer.Exit
 

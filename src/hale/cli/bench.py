@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.table import Table
 
-from hale.cli.common import Json, app, err, load_graph, out, print_json, reporting
+from hale.cli.app import app, err, load_graph, out, print_json, reporting
+from hale.cli.options import Json, Threads
 
 bench = typer.Typer(
     name="bench",
@@ -20,7 +20,6 @@ bench = typer.Typer(
 )
 app.add_typer(bench)
 
-Threads = Annotated[int | None, typer.Option("--threads", help="CPU threads.", min=1)]
 Out = Annotated[Path | None, typer.Option("--out", help="Write the JSON object to a file too.")]
 Plot = Annotated[Path | None, typer.Option("--plot", help="Draw the result to this file.")]
 Graph = Annotated[str, typer.Argument(help="A data set's name, a folder or a file.")]
@@ -218,6 +217,7 @@ def _show(
     hide: Sequence[str] = (),
 ) -> None:
     """A table of the rows, or one JSON object with them under 'rows'."""
+    from hale.cli.tables import listing
     from hale.lab.bench.machine import machine
 
     result = {"machine": machine(), "rows": list(rows)}
@@ -230,13 +230,9 @@ def _show(
     here = result["machine"]
     err.print(f"{here['cpu']}, {here['threads']} threads, torch {here['torch']}")  # type: ignore[index]
     columns = [name for name in rows[0] if name not in hide]
-    table = Table(box=None, header_style="bold")
-    for name in columns:
-        numeric = not isinstance(rows[0][name], str)
-        table.add_column(name, justify="right" if numeric else "left")
-    for row in rows:
-        table.add_row(*(_text(row[name]) for name in columns))
-    out.print(table)
+    lines = [[_text(row[name]) for name in columns] for row in rows]
+    numbers = [name for name in columns if not isinstance(rows[0][name], str)]
+    out.print(listing(columns, lines, right=numbers))
 
 
 def _text(value: object) -> str:

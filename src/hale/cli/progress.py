@@ -1,9 +1,9 @@
-"""What a person sees: live progress on stderr, tables on stdout."""
+"""Progress on stderr: a bar on a terminal, lines elsewhere."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -15,14 +15,16 @@ from rich.progress import (
     SpinnerColumn,
     TaskProgressColumn,
     TextColumn,
+    TimeRemainingColumn,
 )
-from rich.table import Table
 
 from hale.data.datasets.download import Progress as ByteProgress
 from hale.runs.run import Record
 from hale.training.stopping import Clock
 
 REFRESH_SECONDS = 0.2
+# Where there is no terminal for a bar, a line as often as this.
+SECONDS_BETWEEN_LINES = 10.0
 
 
 class LiveProgress:
@@ -100,27 +102,27 @@ def download_bars(console: Console) -> Iterator[Any]:
             bars.stop()
 
 
-def metrics_table(reports: Mapping[str, Mapping[str, Any]], title: str) -> Table:
-    """One row of metrics per name."""
-    table = Table(title=title, title_justify="left", box=None, header_style="bold")
-    table.add_column("")
-    for column in ("MRR", "Hits@1", "Hits@3", "Hits@10", "mean rank", "ranks"):
-        table.add_column(column, justify="right")
-    for name, metrics in reports.items():
-        table.add_row(
-            name,
-            *(f"{metrics[key]:.4f}" for key in ("mrr", "hits@1", "hits@3", "hits@10")),
-            f"{metrics['mean_rank']:,.1f}",
-            f"{metrics['count']:,}",
-        )
-    return table
+@contextmanager
+def query_progress(console: Console) -> Iterator[Callable[[int, int], None]]:
+    """Yields what to call with the queries done and in all: a bar, or now and then a line."""
+    if not console.is_terminal:
+        shown = time.monotonic()
 
+        def line(done: int, total: int) -> None:
+            nonlocal shown
+            if time.monotonic() - shown >= SECONDS_BETWEEN_LINES:
+                shown = time.monotonic()
+                console.print(f"{done:,} of {total:,} queries")
 
-def settings_table(values: Mapping[str, Any], title: str) -> Table:
-    """Names and values, one a row."""
-    table = Table(title=title, title_justify="left", box=None, show_header=False)
-    table.add_column(style="bold")
-    table.add_column()
-    for name, value in values.items():
-        table.add_row(name, "-" if value is None else str(value))
-    return table
+        yield line
+        return
+    bar = Progress(
+        BarColumn(bar_width=24),
+        TextColumn("{task.completed:,} of {task.total:,} queries"),
+        TimeRemainingColumn(),
+        console=console,
+        transient=True,
+    )
+    with bar:
+        task = bar.add_task("", total=1)
+        yield lambda done, total: bar.update(task, completed=done, total=total)

@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.table import Table
 
-from hale.cli.common import INTERRUPTED, Json, app, err, out, print_json, reporting
+from hale.cli.app import INTERRUPTED, app, err, out, print_json, reporting
+from hale.cli.options import Json
 from hale.errors import HaleError, InputError, UnknownNameError
 
 if TYPE_CHECKING:
@@ -150,12 +150,11 @@ def _names(text: str) -> tuple[str, ...]:
 
 
 def _list(seconds: dict[str, float], finished: set[str]) -> None:
-    table = Table(box=None, header_style="bold")
-    table.add_column("cell")
-    table.add_column("seconds", justify="right")
-    table.add_column("finished")
-    for key, time in seconds.items():
-        table.add_row(key, f"{time:,.0f}", "yes" if key in finished else "")
-    out.print(table)
+    from hale.cli.tables import listing
+
+    lines = [
+        (key, f"{time:,.0f}", "yes" if key in finished else "") for key, time in seconds.items()
+    ]
+    out.print(listing(("cell", "seconds", "finished"), lines, right=["seconds"]))
     left = sum(time for key, time in seconds.items() if key not in finished)
     out.print(f"{len(seconds)} cells, {left / 3600:.1f} h of training left")

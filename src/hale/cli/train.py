@@ -8,18 +8,8 @@ from typing import Annotated, Any
 
 import typer
 
-from hale.cli.common import (
-    INTERRUPTED,
-    Json,
-    app,
-    err,
-    load_graph,
-    option,
-    out,
-    print_json,
-    reporting,
-    setting,
-)
+from hale.cli.app import INTERRUPTED, app, err, load_graph, out, print_json, reporting
+from hale.cli.options import Json, option, setting
 from hale.errors import InputError
 from hale.settings import Settings
 
@@ -129,7 +119,8 @@ def train(
     if resume and (out_folder is None or overwrite):
         raise InputError("--resume goes with --out RUN, and not with --overwrite.")
 
-    from hale.cli.progress import LiveProgress, metrics_table
+    from hale.cli.progress import LiveProgress
+    from hale.cli.tables import metrics_table
     from hale.evaluation.evaluator import evaluate as evaluate_run
     from hale.runs.folder import free_folder
     from hale.runs.systems import complete

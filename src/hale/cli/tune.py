@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-from hale.cli.common import Json, app, err, load_graph, out, print_json, reporting
+from hale.cli.app import app, err, load_graph, out, print_json, reporting
+from hale.cli.options import Json
 
 
 @app.command()

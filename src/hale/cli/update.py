@@ -9,17 +9,8 @@ from typing import Annotated
 
 import typer
 
-from hale.cli.common import (
-    INTERRUPTED,
-    Json,
-    RunPath,
-    app,
-    err,
-    option,
-    out,
-    print_json,
-    reporting,
-)
+from hale.cli.app import INTERRUPTED, app, err, out, print_json, reporting
+from hale.cli.options import Json, RunPath, option
 
 
 @app.command()
@@ -90,7 +81,8 @@ def update(
     as_json: Json = False,
 ) -> None:
     """Add the triples of FACTS to RUN, remove others, and train for a short while."""
-    from hale.cli.progress import LiveProgress, metrics_table
+    from hale.cli.progress import LiveProgress
+    from hale.cli.tables import metrics_table
     from hale.runs.folder import free_folder
     from hale.training.update.updater import update as update_run
 

@@ -1,42 +1,24 @@
-"""hale calibrate and classify as a user meets them."""
+"""hale classify as a user meets it."""
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import polars as pl
 import pytest
 
-from hale.runs.folder import RunFolder
-from tests.cli.test_cli import as_json, hale
-from tests.line_run import line_run
+from tests.cli.invoke import as_json, hale, save_line
 
 
 @pytest.fixture
 def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
-    made = line_run()
-    RunFolder.create("run", made.settings, made.graph, made.model.state_dict())
+    save_line(Path("run"))
     Path("true.tsv").write_text("p0\tnext\tp1\np3\ttwice\tp5\n")
     Path("false.tsv").write_text("p0\tnext\tp9\np3\ttwice\tp19\n")
     Path("labelled.tsv").write_text("p0\tnext\tp1\t1\np0\tnext\tp9\t0\np3\ttwice\tp5\t0\n")
     Path("bad.tsv").write_text("p0\tnext\tp1\nP0\tnext\tp1\np0\tnext\n")
     return Path("run")
-
-
-def test_calibrate(run: Path) -> None:
-    found = as_json(hale("calibrate", run, "--json"))
-    assert found["method"] == "isotonic"
-    assert found["by_relation"].keys() == {"next"}
-    stored = json.loads((run / "calibration.json").read_text())
-    assert {"run": "run", **stored} == found
-    shown = hale("calibrate", run, "--method", "platt", "--negatives", "false.tsv")
-    assert shown.exit_code == 0, shown.stderr
-    assert "platt against given negatives, on line" in shown.stdout
-    assert "all together, for 1 with few" in shown.stdout
-    stored = json.loads((run / "calibration.json").read_text())
-    assert stored["overall"]["negatives"] == 2
 
 
 def test_classify(run: Path) -> None:
@@ -99,16 +81,15 @@ def test_a_run_that_cannot_be_written_is_asked_all_the_same(run: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["calibrate", "run", "--method", "plat"], "Did you mean 'platt'"),
-        (["calibrate", "run", "--negatives", "labelled.tsv"], "three columns, no labels"),
-        (["calibrate", "run", "--negatives", "none.tsv"], "no such file"),
         (["classify", "run", "labelled.tsv", "--negatives", "false.tsv"], "would contradict"),
         (["classify", "run", "true.tsv", "--plot", "r.png"], "--plot needs labels"),
         (["classify", "run", "true.tsv", "--out", "v.xlsx"], ".csv or .parquet"),
         (["classify", "nowhere", "true.tsv"], "There is no run"),
     ],
 )
-def test_faults(run: Path, arguments: list[str], message: str) -> None:
+def test_bad_input_is_one_message_and_status_2(
+    run: Path, arguments: list[str], message: str
+) -> None:
     result = hale(*arguments)
     assert result.exit_code == 2, result.output
     assert message in result.stderr.replace("\n", " ")

@@ -6,16 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from hale.runs.folder import RunFolder
-from tests.cli.test_cli import as_json, hale
-from tests.line_run import line_run
+from tests.cli.invoke import as_json, hale, save_line
 
 
 @pytest.fixture
 def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
-    made = line_run()
-    RunFolder.create("run", made.settings, made.graph, made.model.state_dict())
+    save_line(Path("run"))
     return Path("run")
 
 

@@ -1,4 +1,4 @@
-"""hale export: take a run's vectors elsewhere."""
+"""hale export."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-from hale.cli.common import Json, RunPath, app, err, out, print_json, reporting
+from hale.cli.app import app, err, out, print_json, reporting
+from hale.cli.options import Json, RunPath, Threads
 
 
 @app.command()
@@ -24,7 +25,7 @@ def export(
     overwrite: Annotated[
         bool, typer.Option("--overwrite", help="Replace an earlier export.")
     ] = False,
-    threads: Annotated[int | None, typer.Option("--threads", help="CPU threads.", min=1)] = None,
+    threads: Threads = None,
     as_json: Json = False,
 ) -> None:
     """Write entity and relation vectors with their names, or an index, to a folder."""

@@ -1,4 +1,4 @@
-"""hale calibrate and classify: how sure a run is."""
+"""hale classify."""
 
 from __future__ import annotations
 
@@ -7,52 +7,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from hale.cli.common import Device, Json, RunPath, app, err, out, print_json, reporting
+from hale.cli.app import app, err, out, print_json, read_claims_file, reporting
+from hale.cli.options import Device, Json, RunPath, SkipBad
 from hale.errors import InputError, RunError
 
 if TYPE_CHECKING:
-    from hale.data.graph import Graph
     from hale.data.sources.labelled import LabelledTriples
     from hale.runs.run import Run
-
-SkipBad = Annotated[bool, typer.Option("--skip-bad", help="Leave out lines that cannot be judged.")]
-
-
-@app.command()
-@reporting
-def calibrate(
-    run: RunPath,
-    method: Annotated[str, typer.Option("--method", help="isotonic or platt.")] = "isotonic",
-    negatives: Annotated[
-        Path | None,
-        typer.Option("--negatives", help="File of false triples. [default: random corruptions]"),
-    ] = None,
-    seed: Annotated[int, typer.Option("--seed", help="Of the random corruptions.")] = 0,
-    skip_bad: SkipBad = False,
-    device: Device = "auto",
-    as_json: Json = False,
-) -> None:
-    """Fit probabilities on the validation triples, and keep them with the run.
-
-    A relation with 10 triples or more, validation triples and negatives together,
-    has a curve and a threshold of its own; the others share one.
-    """
-    from hale.cli.verdict_tables import fits_table
-    from hale.evaluation.calibration import calibrate as calibrate_run
-    from hale.runs.run import load_run
-
-    loaded = load_run(run, device=device)
-    false = None
-    if negatives is not None:
-        claims = _read(negatives, loaded.graph, skip_bad)
-        if claims.labels is not None:
-            raise InputError(f"{negatives}: a file of negatives has three columns, no labels.")
-        false = claims.triples
-    found = calibrate_run(loaded, method=method, negatives=false, seed=seed)
-    if as_json:
-        print_json({"run": str(run), **found.as_dict(loaded.graph)})
-        return
-    out.print(fits_table(loaded, found))
 
 
 @app.command()
@@ -85,16 +46,16 @@ def classify(
     With labels or --negatives, accuracy, F1 and the calibration error are reported.
     """
     from hale.cli.plots import plot_reliability
-    from hale.cli.verdict_tables import quality_table, verdicts_table
+    from hale.cli.tables import quality_table, verdicts_table
     from hale.runs.run import load_run
 
     if out_file is not None and out_file.suffix not in (".csv", ".parquet"):
         raise InputError(f"--out takes a .csv or .parquet file, got {out_file.name!r}.")
     loaded = load_run(run, device=device)
-    claims = _read(triples, loaded.graph, skip_bad)
+    claims = read_claims_file(triples, loaded.graph, skip_bad)
     ids, labels = claims.triples, claims.labels
     if negatives is not None:
-        ids, labels = _with_negatives(claims, _read(negatives, loaded.graph, skip_bad))
+        ids, labels = _with_negatives(claims, read_claims_file(negatives, loaded.graph, skip_bad))
     if plot is not None and labels is None:
         raise InputError("--plot needs labels: a fourth column in the file, or --negatives.")
     verdicts = _judge(loaded, ids)
@@ -117,16 +78,6 @@ def classify(
         err.print(f"{rows} of {len(verdicts):,} triples shown; --out FILE or --json has all")
     if quality is not None:
         out.print(quality_table(quality))
-
-
-def _read(path: Path, graph: Graph, skip_bad: bool) -> LabelledTriples:
-    """The claims of a file; what is left out is told on stderr."""
-    from hale.data.sources.labelled import read_labelled
-
-    claims = read_labelled(path, graph, skip_bad=skip_bad)
-    for fault in claims.faults:
-        err.print(f"warning: {path}, left out {fault}", style="yellow")
-    return claims
 
 
 def _with_negatives(true: LabelledTriples, false: LabelledTriples) -> tuple[Any, Any]:

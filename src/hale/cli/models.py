@@ -1,13 +1,13 @@
-"""hale models and hale strategies: what there is to choose from."""
+"""hale models."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.table import Table
 
-from hale.cli.common import Json, app, out, print_json, reporting
+from hale.cli.app import app, out, print_json, reporting
+from hale.cli.options import Json
 from hale.errors import SettingsError
 
 if TYPE_CHECKING:
@@ -28,6 +28,7 @@ def models(
     as_json: Json = False,
 ) -> None:
     """List the models: query vector, similarity, parameters at N, R and d, strategies."""
+    from hale.cli.tables import listing
     from hale.data.graph import GraphSize
     from hale.models import MODELS
     from hale.objectives import OBJECTIVES
@@ -49,22 +50,22 @@ def models(
     if as_json:
         print_json({"entities": entities, "relations": relations, "dim": dim, "models": rows})
         return
-    table = Table(
-        box=None, header_style="bold", title=f"N = {entities:,}, R = {relations:,}, d = {dim}"
-    )
-    for name in ("name", "query vector", "similarity", "parameters", "cost", "strategies"):
-        table.add_column(name, justify="right" if name == "parameters" else "left")
+    lines = []
     for row, model in zip(rows, MODELS.values(), strict=True):
         without = [name for name in OBJECTIVES if name not in strategies_for(model)]
-        table.add_row(
-            model.name,
-            model.formula,
-            ", ".join(model.similarities),
-            "-" if row["parameters"] is None else f"{row['parameters']:,}",
-            model.cost,
-            f"all but {', '.join(without)}" if without else "all",
+        lines.append(
+            (
+                model.name,
+                model.formula,
+                ", ".join(model.similarities),
+                "-" if row["parameters"] is None else f"{row['parameters']:,}",
+                model.cost,
+                f"all but {', '.join(without)}" if without else "all",
+            )
         )
-    out.print(table)
+    columns = ("name", "query vector", "similarity", "parameters", "cost", "strategies")
+    title = f"N = {entities:,}, R = {relations:,}, d = {dim}"
+    out.print(listing(columns, lines, right=["parameters"], title=title))
     out.print(
         "The similarity that stands first is the model's own; --similarity asks for another. "
         "Cost: multiplications for a query vector; its comparison with all entities adds N d."
@@ -79,36 +80,3 @@ def _parameters(model: type[Model], size: GraphSize, dim: int) -> int | None:
         return count_parameters(model, size, dim)
     except SettingsError:
         return None
-
-
-@app.command()
-@reporting
-def strategies(as_json: Json = False) -> None:
-    """List the training strategies: their losses and the models they go with."""
-    from hale.models import MODELS
-    from hale.objectives import OBJECTIVES
-    from hale.runs.systems import common
-
-    rows = [
-        {
-            "name": strategy.name,
-            "loss": strategy.formula,
-            "similarities": list(strategy.similarities),
-            "models": [name for name, model in MODELS.items() if common(model, strategy)],
-            "source": strategy.source,
-        }
-        for strategy in OBJECTIVES.values()
-    ]
-    if as_json:
-        print_json({"strategies": rows})
-        return
-    table = Table(box=None, header_style="bold")
-    for name in ("name", "loss", "models"):
-        table.add_column(name)
-    for row in rows:
-        every = len(row["models"]) == len(MODELS)
-        table.add_row(
-            str(row["name"]), str(row["loss"]), "all" if every else ", ".join(row["models"])
-        )
-    out.print(table)
-    out.print("f is a score, d a distance, p a positive, n a negative, s the logistic function.")

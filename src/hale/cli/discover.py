@@ -1,0 +1,69 @@
+"""hale discover."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from hale.cli.app import app, err, out, print_json, reporting, tell_file
+from hale.cli.options import Device, Json, OutFile, RunPath, Threads
+from hale.errors import InputError
+
+
+@app.command()
+@reporting
+def discover(
+    run: RunPath,
+    relation: Annotated[
+        list[str] | None,
+        typer.Option("--relation", help="Facts of this relation only; may be given repeatedly."),
+    ] = None,
+    k: Annotated[
+        int | None,
+        typer.Option(
+            "-k", help="Facts for each --relation, or in all. [default: 100]", show_default=False
+        ),
+    ] = None,
+    per_query: Annotated[
+        int | None,
+        typer.Option("--per-query", help="The best answers to every query instead, to --out."),
+    ] = None,
+    out_file: OutFile = None,
+    device: Device = "auto",
+    threads: Threads = None,
+    as_json: Json = False,
+) -> None:
+    """Find the most plausible facts that the graph lacks."""
+    if per_query is not None and (k is not None or out_file is None):
+        raise InputError("--per-query K goes with --out FILE, and not with -k.")
+    from hale.answers.discovery import discover as discover_facts
+    from hale.answers.discovery import discover_each, facts_frame
+    from hale.cli.progress import query_progress
+    from hale.cli.tables import facts_table
+    from hale.engine.device import use_threads
+    from hale.export.table_file import check_table_path, table_file
+    from hale.runs.run import load_run
+
+    use_threads(threads)
+    if out_file is not None:
+        check_table_path(out_file)
+    loaded = load_run(run, device=device)
+    relations = relation or None
+    if per_query is not None:
+        assert out_file is not None
+        with query_progress(err) as progress, table_file(out_file) as file:
+            for table in discover_each(loaded, relations, k=per_query, progress=progress):
+                file.add(table)
+        tell_file(run, out_file, {"answers": file.rows}, as_json)
+        return
+    with query_progress(err) as progress:
+        facts = discover_facts(loaded, relations, k=100 if k is None else k, progress=progress)
+    if out_file is not None:
+        with table_file(out_file) as file:
+            file.add(facts_frame(facts))
+        tell_file(run, out_file, {"facts": file.rows}, as_json)
+    elif as_json:
+        print_json({"run": str(run), "facts": [fact.as_dict() for fact in facts]})
+    else:
+        out.print(facts_table(facts, f"{loaded.graph.name}, facts that it lacks"))

@@ -1,0 +1,37 @@
+"""hale neighbors."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from hale.cli.app import app, out, print_json, reporting
+from hale.cli.options import Device, Json, RunPath
+
+
+@app.command()
+@reporting
+def neighbors(
+    run: RunPath,
+    entity: Annotated[str, typer.Argument(help="An entity's id or label.", metavar="ENTITY")],
+    k: Annotated[int, typer.Option("-k", help="Number of neighbours.")] = 10,
+    metric: Annotated[str, typer.Option("--metric", help="l2 or cosine.")] = "l2",
+    device: Device = "auto",
+    as_json: Json = False,
+) -> None:
+    """List the entities whose vectors are nearest to one."""
+    from hale.answers.neighborhood import neighbors as nearest
+    from hale.cli.tables import neighbors_table
+    from hale.runs.run import load_run
+
+    loaded = load_run(run, device=device)
+    found = nearest(loaded, entity, k=k, metric=metric)  # type: ignore[arg-type]
+    name = loaded.graph.entities[loaded.graph.entity_id(entity)]
+    if as_json:
+        rows = [neighbor.as_dict() for neighbor in found]
+        print_json({"run": str(run), "entity": name, "metric": metric, "neighbors": rows})
+        return
+    label = loaded.graph.label(name)
+    title = f"{name} ({label})" if label else name
+    out.print(neighbors_table(found, f"{title}, nearest by {metric} distance"))

@@ -1,0 +1,35 @@
+"""hale why."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from hale.cli.app import app, out, print_json, reporting
+from hale.cli.options import Device, Json, RunPath
+
+
+@app.command()
+@reporting
+def why(
+    run: RunPath,
+    head: Annotated[str, typer.Argument(help="Id or label.", metavar="HEAD")],
+    relation: Annotated[str, typer.Argument(help="The relation.", metavar="RELATION")],
+    tail: Annotated[str, typer.Argument(help="Id or label.", metavar="TAIL")],
+    k: Annotated[int, typer.Option("-k", help="Number of supporting facts.")] = 5,
+    device: Device = "auto",
+    as_json: Json = False,
+) -> None:
+    """Explain a fact: its rank and score, and the nearest known facts that support it."""
+    from hale.answers.explanation import why as explain
+    from hale.cli.tables import explanation_tables
+    from hale.runs.run import load_run
+
+    loaded = load_run(run, device=device)
+    found = explain(loaded, head, relation, tail, k=k)
+    if as_json:
+        print_json({"run": str(run), **found.as_dict()})
+        return
+    for table in explanation_tables(found):
+        out.print(table)

@@ -1,0 +1,50 @@
+"""hale calibrate as a user meets it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.invoke import as_json, hale, save_line
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    save_line(Path("run"))
+    Path("false.tsv").write_text("p0\tnext\tp9\np3\ttwice\tp19\n")
+    Path("labelled.tsv").write_text("p0\tnext\tp1\t1\np0\tnext\tp9\t0\np3\ttwice\tp5\t0\n")
+    return Path("run")
+
+
+def test_calibrate(run: Path) -> None:
+    found = as_json(hale("calibrate", run, "--json"))
+    assert found["method"] == "isotonic"
+    assert found["by_relation"].keys() == {"next"}
+    stored = json.loads((run / "calibration.json").read_text())
+    assert {"run": "run", **stored} == found
+    shown = hale("calibrate", run, "--method", "platt", "--negatives", "false.tsv")
+    assert shown.exit_code == 0, shown.stderr
+    assert "platt against given negatives, on line" in shown.stdout
+    assert "all together, for 1 with few" in shown.stdout
+    stored = json.loads((run / "calibration.json").read_text())
+    assert stored["overall"]["negatives"] == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["calibrate", "run", "--method", "plat"], "Did you mean 'platt'"),
+        (["calibrate", "run", "--negatives", "labelled.tsv"], "three columns, no labels"),
+        (["calibrate", "run", "--negatives", "none.tsv"], "no such file"),
+    ],
+)
+def test_bad_input_is_one_message_and_status_2(
+    run: Path, arguments: list[str], message: str
+) -> None:
+    result = hale(*arguments)
+    assert result.exit_code == 2, result.output
+    assert message in result.stderr.replace("\n", " ")
+    assert "Traceback" not in result.output
