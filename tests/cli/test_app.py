@@ -2,12 +2,49 @@
 
 from __future__ import annotations
 
+import importlib
+import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
+from hale import cli
+from hale.cli.app import COMMANDS, load_command
 from hale.version import VERSION
 from tests.cli.invoke import FAST, hale
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_the_line_of_a_command_is_that_of_its_docstring(name: str) -> None:
+    command = load_command(name)
+    assert command.name == name
+    assert " ".join(command.help.split("\n\n")[0].split()) == COMMANDS[name]
+
+
+def test_every_command_is_listed() -> None:
+    """A module of cli that has a function or group of its own name is a command."""
+    modules = [path.stem for path in Path(cli.__file__).parent.glob("*.py")]
+    assert set(COMMANDS) == {
+        name
+        for name in modules
+        if name not in ("__init__", "app")
+        and hasattr(importlib.import_module(f"hale.cli.{name}"), name)
+    }
+    shown = hale("--help").stdout
+    assert re.findall(r"^  (\w+)  +\w", shown.partition("Commands:")[2], re.M) == [*COMMANDS]
+
+
+@pytest.mark.parametrize("name", ["torch", "polars", "numpy", "pydantic", "hale.settings"])
+def test_help_does_not_wait_for(name: str) -> None:
+    code = (
+        "import sys\nsys.argv = ['hale', '--help']\nfrom hale.cli import main\n"
+        f"try:\n    main()\nfinally:\n    print('imported:', '{name}' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert "Commands:" in done.stdout
+    assert "imported: False" in done.stdout
 
 
 def test_version() -> None:

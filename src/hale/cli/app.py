@@ -3,30 +3,97 @@
 from __future__ import annotations
 
 import functools
+import importlib
 import json
 import sys
 import warnings
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, ParamSpec, TypeVar
 
 import typer
+import typer.main
 from rich.console import Console
+from typer.core import TyperCommand, TyperGroup
 
 from hale.errors import HaleError, HaleWarning
+from hale.version import VERSION
 
 if TYPE_CHECKING:
     from hale.data.graph import Graph
     from hale.data.sources.labelled import LabelledTriples
 
+# The commands and what they do, as --help lists them: the first line of their docstrings, so that
+# none of their modules has to be imported for it.
+COMMANDS = {
+    "predict": "Answer queries: tails of (head, relation), heads of (relation, tail), relations of "
+    "both.",
+    "discover": "Find the most plausible facts that the graph lacks.",
+    "neighbors": "List the entities whose vectors are nearest to one.",
+    "why": "Explain a fact: its rank and score, and the nearest known facts that support it.",
+    "models": "List the models: query vector, similarity, parameters at N, R and d, strategies.",
+    "strategies": "List the training strategies: their losses and the models they go with.",
+    "evaluate": "Rank a split of a run's graph: filtered, over all entities, in both directions.",
+    "show": "Show a run: its graph, settings, how training went, and its metrics.",
+    "datasets": "List the named data sets, their sizes and where they are.",
+    "reproduce": "Fill a table or figure of the paper, or a slice of it, and render what is "
+    "finished.",
+    "calibrate": "Fit probabilities on the validation triples, and keep them with the run.",
+    "classify": "Judge triples: true or false, and how sure.",
+    "export": "Write entity and relation vectors with their names, or an index, to a folder.",
+    "train": "Train a model on GRAPH and evaluate it on the test split.",
+    "tune": "Search for settings on validation triples, and write the best as a recipe.",
+    "update": "Add the triples of FACTS to RUN, remove others, and train for a short while.",
+    "bench": "Measure: the kernel, a step, ranking, growth, an index, and a race against PyKEEN.",
+}
+
+
+def load_command(name: str) -> Any:
+    """The command ``name``, which stands under its name in the module of its name."""
+    found = getattr(importlib.import_module(f"hale.cli.{name}"), name)
+    if not isinstance(found, typer.Typer):
+        alone = typer.Typer(add_completion=False, rich_markup_mode=None)
+        alone.command()(found)
+        found = alone
+    return typer.main.get_command(found)
+
+
+class LazyCommands(TyperGroup):
+    """Knows its commands by name and line; imports the module of the one that is called."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        for name, line in COMMANDS.items():
+            self.add_command(TyperCommand(name, help=line))
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """The command that the first argument names."""
+        if args[0] in COMMANDS:
+            self.add_command(load_command(args[0]))
+        return super().resolve_command(ctx, args)
+
+
 app = typer.Typer(
     name="hale",
+    cls=LazyCommands,
     help="Knowledge-graph embeddings in minutes, and the answers they give.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
+
+
+@app.callback(invoke_without_command=True)
+def version(
+    wanted: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
+) -> None:
+    """Knowledge-graph embeddings in minutes, and the answers they give."""
+    if wanted:
+        out.print(f"hale {VERSION}")
+        raise typer.Exit
+
+
 # Names are data: no markup, no emoji codes.
 out = Console(highlight=False, soft_wrap=True, markup=False, emoji=False)
 err = Console(stderr=True, highlight=False, soft_wrap=True, markup=False, emoji=False)

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from hale.cli.app import app, err, load_graph, out, print_json, reporting
+from hale.cli.app import err, load_graph, out, print_json, reporting
 from hale.cli.options import Json, Threads
 
 bench = typer.Typer(
@@ -18,7 +18,6 @@ bench = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,
 )
-app.add_typer(bench)
 
 Out = Annotated[Path | None, typer.Option("--out", help="Write the JSON object to a file too.")]
 Plot = Annotated[Path | None, typer.Option("--plot", help="Draw the result to this file.")]

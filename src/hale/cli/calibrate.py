@@ -7,12 +7,11 @@ from typing import Annotated
 
 import typer
 
-from hale.cli.app import app, out, print_json, read_claims_file, reporting
+from hale.cli.app import out, print_json, read_claims_file, reporting
 from hale.cli.options import Device, Json, RunPath, SkipBad
 from hale.errors import InputError
 
 
-@app.command()
 @reporting
 def calibrate(
     run: RunPath,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from hale.cli.app import app, err, out, print_json, read_claims_file, reporting
+from hale.cli.app import err, out, print_json, read_claims_file, reporting
 from hale.cli.options import Device, Json, RunPath, SkipBad
 from hale.errors import InputError, RunError
 
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from hale.runs.run import Run
 
 
-@app.command()
 @reporting
 def classify(
     run: RunPath,

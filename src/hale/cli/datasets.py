@@ -6,11 +6,10 @@ from typing import Annotated
 
 import typer
 
-from hale.cli.app import app, load_graph, out, print_json, reporting
+from hale.cli.app import load_graph, out, print_json, reporting
 from hale.cli.options import Json
 
 
-@app.command()
 @reporting
 def datasets(
     fetch: Annotated[

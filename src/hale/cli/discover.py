@@ -6,12 +6,11 @@ from typing import Annotated
 
 import typer
 
-from hale.cli.app import app, err, out, print_json, reporting, tell_file
+from hale.cli.app import err, out, print_json, reporting, tell_file
 from hale.cli.options import Device, Json, OutFile, RunPath, Threads
 from hale.errors import InputError
 
 
-@app.command()
 @reporting
 def discover(
     run: RunPath,

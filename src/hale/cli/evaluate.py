@@ -6,12 +6,11 @@ from typing import Annotated
 
 import typer
 
-from hale.cli.app import app, err, out, print_json, reporting
+from hale.cli.app import err, out, print_json, reporting
 from hale.cli.options import Device, Json, RunPath, Threads
 from hale.errors import RunError
 
 
-@app.command()
 @reporting
 def evaluate(
     run: RunPath,

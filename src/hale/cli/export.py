@@ -7,11 +7,10 @@ from typing import Annotated
 
 import typer
 
-from hale.cli.app import app, err, out, print_json, reporting
+from hale.cli.app import err, out, print_json, reporting
 from hale.cli.options import Json, RunPath, Threads
 
 
-@app.command()
 @reporting
 def export(
     run: RunPath,

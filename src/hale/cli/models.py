@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hale.cli.app import app, out, print_json, reporting
+from hale.cli.app import out, print_json, reporting
 from hale.cli.options import Json
 from hale.errors import SettingsError
 
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from hale.models import Model
 
 
-@app.command()
 @reporting
 def models(
     entities: Annotated[

@@ -6,11 +6,10 @@ from typing import Annotated
 
 import typer
 
-from hale.cli.app import app, out, print_json, reporting
+from hale.cli.app import out, print_json, reporting
 from hale.cli.options import Device, Json, RunPath
 
 
-@app.command()
 @reporting
 def neighbors(
     run: RunPath,

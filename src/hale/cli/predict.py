@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from hale.cli.app import app, err, out, print_json, reporting, tell_file
+from hale.cli.app import err, out, print_json, reporting, tell_file
 from hale.cli.options import Device, Json, OutFile, RunPath, Threads
 from hale.errors import InputError
 
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from hale.runs.run import Run
 
 
-@app.command()
 @reporting
 def predict(
     run: RunPath,

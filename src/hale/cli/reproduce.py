@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hale.cli.app import INTERRUPTED, app, err, out, print_json, reporting
+from hale.cli.app import INTERRUPTED, err, out, print_json, reporting
 from hale.cli.options import Json
 from hale.errors import HaleError, InputError, UnknownNameError
 
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 RESULTS = Path("docs/results")
 
 
-@app.command()
 @reporting
 def reproduce(
     what: Annotated[

@@ -8,12 +8,11 @@ from typing import Annotated
 
 import typer
 
-from hale.cli.app import app, err, out, print_json, reporting
+from hale.cli.app import err, out, print_json, reporting
 from hale.cli.options import Json
 from hale.errors import InputError
 
 
-@app.command()
 @reporting
 def show(
     run: Annotated[Path | None, typer.Argument(help="Folder of a run.", metavar="RUN")] = None,

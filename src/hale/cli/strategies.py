@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from hale.cli.app import app, out, print_json, reporting
+from hale.cli.app import out, print_json, reporting
 from hale.cli.options import Json
 
 
-@app.command()
 @reporting
 def strategies(as_json: Json = False) -> None:
     """List the training strategies: their losses and the models they go with."""

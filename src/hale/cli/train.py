@@ -8,13 +8,12 @@ from typing import Annotated, Any
 
 import typer
 
-from hale.cli.app import INTERRUPTED, app, err, load_graph, out, print_json, reporting
+from hale.cli.app import INTERRUPTED, err, load_graph, out, print_json, reporting
 from hale.cli.options import Json, option, setting
 from hale.errors import InputError
 from hale.settings import Settings
 
 
-@app.command()
 @reporting
 def train(
     graph: Annotated[

@@ -7,11 +7,10 @@ from typing import Annotated
 
 import typer
 
-from hale.cli.app import app, err, load_graph, out, print_json, reporting
+from hale.cli.app import err, load_graph, out, print_json, reporting
 from hale.cli.options import Json
 
 
-@app.command()
 @reporting
 def tune(
     graph: Annotated[

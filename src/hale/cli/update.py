@@ -9,11 +9,10 @@ from typing import Annotated
 
 import typer
 
-from hale.cli.app import INTERRUPTED, app, err, out, print_json, reporting
+from hale.cli.app import INTERRUPTED, err, out, print_json, reporting
 from hale.cli.options import Json, RunPath, option
 
 
-@app.command()
 @reporting
 def update(
     run: RunPath,
