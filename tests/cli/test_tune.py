@@ -18,3 +18,17 @@ def test_tune_writes_a_recipe_and_refuses_nonsense(folder: Path) -> None:
     result = hale("tune", folder, "--budget", "soon")
     assert result.exit_code == 2
     assert "a time looks like" in result.stderr
+
+
+def test_what_is_given_is_held_and_told(folder: Path) -> None:
+    options = ["--dim", 4, "--budget", "1s", "--trial", "0.3s", "--out", "t"]
+    shown = hale("tune", folder, *options, "--keep-known", "--beta", 2.5, "--seed", 3)
+    assert shown.exit_code == 0, shown.stderr
+    command = shown.stdout.splitlines()[-1]
+    start = f"hale train {folder} --recipe none --model rotl --strategy hale --dim 4 "
+    assert command.startswith(start)
+    for flag in ("--keep-known", "--beta 2.5", "--seed 3"):
+        assert command.count(flag) == 1
+    assert "--beta 2.5 --keep-known --seed 3 --trial 0.3s" in Path("t/recipe.toml").read_text()
+    trained = hale(*command.split()[1:], "--epochs", 1, "--out", "again", "--json")
+    assert as_json(trained)["settings"]["beta"] == 2.5

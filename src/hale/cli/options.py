@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from types import UnionType
+from typing import Annotated, Any, Union, get_args, get_origin
 
 import typer
 
-from hale.settings import DEFAULT_BUDGET_SECONDS, DEFAULT_QUERIES, Settings
+from hale.settings import Flags, Settings
 from hale.settings.recipes.rule import (
     DENSE_DROPOUT,
     DENSE_GAMMA,
@@ -29,16 +34,76 @@ OutFile = Annotated[
 SkipBad = Annotated[bool, typer.Option("--skip-bad", help="Leave out lines that cannot be judged.")]
 
 
-def setting(name: str, *flags: str) -> Any:
-    """An option for a setting: its description and default stand with the setting."""
-    field = Settings.model_fields[name]
-    default = DERIVED_DEFAULTS.get(name, field.default)
-    return option(f"{field.description}", default, *flags)
-
-
 def option(text: str, default: object, *flags: str) -> Any:
     """An option that is None unless given; its default is told in the help."""
     return typer.Option(*flags, help=f"{text} [default: {default}]", show_default=False)
+
+
+def settings_options(
+    *names: str, after: str, texts: Mapping[str, str] = {}, defaults: Mapping[str, str] = {}
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Options for settings (all, unless named) in place of a command's ``**given``.
+
+    A setting's name, flags, type, description and default stand with its field; ``texts`` and
+    ``defaults`` replace the last two where a command means something else by it. Those that come
+    first follow the arguments, the others the parameter ``after``. The command is handed those
+    that the user gave.
+    """
+    chosen = [name for name in Settings.model_fields if not names or name in names]
+    assert set(names) <= set(chosen), "every name is that of a setting"
+
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        own = [*inspect.signature(command, eval_str=True).parameters.values()][:-1]
+        made = {name: _parameter(name, texts.get(name), defaults.get(name)) for name in chosen}
+        first = [made[name] for name in chosen if flags_of(name).first]
+        rest = [made[name] for name in chosen if not flags_of(name).first]
+        arguments = [one for one in own if one.kind is not inspect.Parameter.KEYWORD_ONLY]
+        place = [one.name for one in own].index(after) + 1
+        ordered = [*arguments, *first, *own[len(arguments) : place], *rest, *own[place:]]
+
+        @functools.wraps(command)
+        def called(**values: Any) -> None:
+            missing = {name for name in chosen if values[name] is None}
+            command(**{name: value for name, value in values.items() if name not in missing})
+
+        called.__signature__ = inspect.Signature(ordered)  # type: ignore[attr-defined]
+        return called
+
+    return decorate
+
+
+def flags_of(name: str) -> Flags:
+    """How a setting is offered."""
+    field = Settings.model_fields[name]
+    found = next((one for one in field.metadata if isinstance(one, Flags)), Flags())
+    if found.names:
+        return found
+    word = name.replace("_", "-")
+    return replace(found, names=(f"--{word}/--no-{word}" if _type(name) is bool else f"--{word}",))
+
+
+def as_flag(name: str, value: object) -> str:
+    """A setting as it would be given."""
+    yes, _, no = flags_of(name).names[0].partition("/")
+    if isinstance(value, bool):
+        return yes if value else no
+    return f"{yes} " + (f"{value:.4g}" if isinstance(value, float) else str(value))
+
+
+def _parameter(name: str, text: str | None, default: str | None) -> inspect.Parameter:
+    """A command's parameter for a setting, None unless given."""
+    field, flags = Settings.model_fields[name], flags_of(name)
+    told = default or DERIVED_DEFAULTS.get(name) or flags.unset or field.default
+    info = option(text or str(field.description), told, *flags.names)
+    kind: Any = Annotated[_type(name) | None, info]
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=kind)
+
+
+def _type(name: str) -> type:
+    """What is typed for a setting: a number, yes or no; else text, which the setting reads."""
+    annotation = Settings.model_fields[name].annotation
+    parts = get_args(annotation) if get_origin(annotation) in (Union, UnionType) else (annotation,)
+    return next((kind for kind in (bool, int, float) if kind in parts), str)
 
 
 # Defaults that depend on other settings.
@@ -58,13 +123,4 @@ DERIVED_DEFAULTS = {
     "dropout_start": "dropout throughout; without a recipe 0 under hale",
     "penalty": "0; 0.005 for complex under allneg",
     "batch_size": "4096; 1024 under samneg and advneg, 512 under allneg",
-    "budget": f"{DEFAULT_BUDGET_SECONDS:.0f}s, without another limit",
-    "epochs": "no limit",
-    "patience": "no limit",
-    "alpha": "by --queries",
-    "queries": DEFAULT_QUERIES,
-    "gamma_start": "gamma throughout",
-    "gamma_two_way": "gamma for all",
-    "validate_every": "a tenth of the run; 5 epochs under patience alone",
-    "threads": "as PyTorch chooses",
 }

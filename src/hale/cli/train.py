@@ -9,12 +9,12 @@ from typing import Annotated, Any
 import typer
 
 from hale.cli.app import INTERRUPTED, err, load_graph, out, print_json, reporting
-from hale.cli.options import Json, option, setting
+from hale.cli.options import Json, option, settings_options
 from hale.errors import InputError
-from hale.settings import Settings
 
 
 @reporting
+@settings_options(after="overwrite")
 def train(
     graph: Annotated[
         str | None,
@@ -24,12 +24,6 @@ def train(
         ),
     ] = None,
     *,
-    model: Annotated[str | None, setting("model", "--model")] = None,
-    recipe: Annotated[str | None, setting("recipe", "--recipe")] = None,
-    dim: Annotated[int | None, setting("dim", "--dim", "-d")] = None,
-    budget: Annotated[str | None, setting("budget", "--budget")] = None,
-    epochs: Annotated[int | None, setting("epochs", "--epochs")] = None,
-    patience: Annotated[int | None, setting("patience", "--patience")] = None,
     out_folder: Annotated[
         Path | None,
         option("Folder for the run.", "runs/GRAPH-MODEL-DIM", "--out"),
@@ -40,53 +34,6 @@ def train(
     overwrite: Annotated[
         bool, typer.Option("--overwrite", help="Replace the run in --out.")
     ] = False,
-    strategy: Annotated[str | None, setting("strategy", "--strategy")] = None,
-    activation: Annotated[str | None, setting("activation", "--activation")] = None,
-    beta: Annotated[float | None, setting("beta", "--beta")] = None,
-    gamma: Annotated[float | None, setting("gamma", "--gamma")] = None,
-    gamma_start: Annotated[float | None, setting("gamma_start", "--gamma-start")] = None,
-    gamma_two_way: Annotated[float | None, setting("gamma_two_way", "--gamma-two-way")] = None,
-    weight: Annotated[float | None, setting("weight", "--lambda")] = None,
-    alpha: Annotated[float | None, setting("alpha", "--alpha")] = None,
-    queries: Annotated[int | None, setting("queries", "--queries")] = None,
-    query_power: Annotated[float | None, setting("query_power", "--query-power")] = None,
-    square: Annotated[bool | None, setting("square", "--square/--no-square")] = None,
-    relation_scale: Annotated[
-        bool | None, setting("relation_scale", "--relation-scale/--no-relation-scale")
-    ] = None,
-    leave_out_known: Annotated[
-        bool | None, setting("leave_out_known", "--leave-out-known/--keep-known")
-    ] = None,
-    optimizer: Annotated[str | None, setting("optimizer", "--optimizer")] = None,
-    learning_rate: Annotated[
-        float | None, setting("learning_rate", "--learning-rate", "--lr")
-    ] = None,
-    decay: Annotated[float | None, setting("decay", "--decay")] = None,
-    batch_size: Annotated[int | None, setting("batch_size", "--batch-size")] = None,
-    init_scale: Annotated[float | None, setting("init_scale", "--init-scale")] = None,
-    near: Annotated[float | None, setting("near", "--near")] = None,
-    similarity: Annotated[str | None, setting("similarity", "--similarity")] = None,
-    biases: Annotated[bool | None, setting("biases", "--biases/--no-biases")] = None,
-    heights: Annotated[bool | None, setting("heights", "--heights/--no-heights")] = None,
-    loops: Annotated[bool | None, setting("loops", "--loops/--no-loops")] = None,
-    dropout: Annotated[float | None, setting("dropout", "--dropout")] = None,
-    dropout_start: Annotated[float | None, setting("dropout_start", "--dropout-start")] = None,
-    negatives: Annotated[int | None, setting("negatives", "--negatives")] = None,
-    margin: Annotated[float | None, setting("margin", "--margin")] = None,
-    temperature: Annotated[float | None, setting("temperature", "--temperature")] = None,
-    negative_weight: Annotated[
-        float | None, setting("negative_weight", "--negative-weight")
-    ] = None,
-    penalty: Annotated[float | None, setting("penalty", "--penalty")] = None,
-    penalty_power: Annotated[float | None, setting("penalty_power", "--penalty-power")] = None,
-    precision: Annotated[str | None, setting("precision", "--precision")] = None,
-    validate_every: Annotated[str | None, setting("validate_every", "--validate-every")] = None,
-    validation_sample: Annotated[
-        int | None, setting("validation_sample", "--validation-sample")
-    ] = None,
-    seed: Annotated[int | None, setting("seed", "--seed")] = None,
-    threads: Annotated[int | None, setting("threads", "--threads")] = None,
-    device: Annotated[str | None, setting("device", "--device")] = None,
     columns: Annotated[
         str | None,
         option("Order of a file's columns.", "hrt", "--columns"),
@@ -106,13 +53,12 @@ def train(
         int, typer.Option("--split-seed", help="Seed of the split of a single file.", min=0)
     ] = 0,
     as_json: Json = False,
+    **given: Any,
 ) -> None:
     """Train a model on GRAPH and evaluate it on the test split.
 
     Symbols in brackets are those of the paper (Wang et al., WWW 2022).
     """
-    given = {name: value for name, value in locals().items() if name in Settings.model_fields}
-    given = {name: value for name, value in given.items() if value is not None}
     if graph is None and not resume:
         raise InputError("Name a graph: a data set ('hale datasets' lists them), folder or file.")
     if resume and (out_folder is None or overwrite):

@@ -5,15 +5,28 @@ from __future__ import annotations
 import re
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from hale.cli.app import INTERRUPTED, err, out, print_json, reporting
-from hale.cli.options import Json, RunPath, option
+from hale.cli.options import Json, RunPath, option, settings_options
 
 
 @reporting
+@settings_options(
+    *("budget", "epochs", "threads", "device"),
+    after="header",
+    texts={
+        "budget": "Seconds of training (30s, 5m).",
+        "epochs": "Passes over the new facts.",
+    },
+    defaults={
+        "budget": "30s, without --epochs",
+        "threads": "as the run's",
+        "device": "as the run's",
+    },
+)
 def update(
     run: RunPath,
     facts: Annotated[
@@ -22,12 +35,6 @@ def update(
     *,
     remove: Annotated[
         Path | None, typer.Option("--remove", help="File of triples to remove.")
-    ] = None,
-    budget: Annotated[
-        str | None, option("Seconds of training (30s, 5m).", "30s, without --epochs", "--budget")
-    ] = None,
-    epochs: Annotated[
-        int | None, option("Passes over the new facts.", "no limit", "--epochs")
     ] = None,
     out_folder: Annotated[
         Path | None, option("Folder for the new run.", "beside RUN, the next free name", "--out")
@@ -73,11 +80,8 @@ def update(
         bool | None,
         option("Whether files have a header line.", "recognised", "--header/--no-header"),
     ] = None,
-    threads: Annotated[int | None, option("CPU threads.", "as the run's", "--threads")] = None,
-    device: Annotated[
-        str | None, option("auto, cpu, cuda or mps.", "as the run's", "--device")
-    ] = None,
     as_json: Json = False,
+    **given: Any,
 ) -> None:
     """Add the triples of FACTS to RUN, remove others, and train for a short while."""
     from hale.cli.progress import LiveProgress
@@ -93,8 +97,6 @@ def update(
             facts,
             remove=remove,
             holdout=_share(holdout),
-            budget=budget,
-            epochs=epochs,
             out=folder,
             overwrite=overwrite,
             anchor=anchor,
@@ -104,9 +106,8 @@ def update(
             columns=columns,
             header=header,
             skip_bad=skip_bad,
-            threads=threads,
-            device=device,
             observer=progress,
+            **given,
         )
     done, summary = new.origin[-1], new.summary
     for note in done["notes"]:

@@ -7,6 +7,7 @@ recipes/   tuned settings per data set, strategy and model, and a rule for other
 from hale.settings.fields import (
     DEFAULT_BUDGET_SECONDS,
     DEFAULT_QUERIES,
+    Flags,
     Interval,
     Settings,
     make_settings,
@@ -16,6 +17,7 @@ from hale.settings.fields import (
 __all__ = [
     "DEFAULT_BUDGET_SECONDS",
     "DEFAULT_QUERIES",
+    "Flags",
     "Interval",
     "Settings",
     "make_settings",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
@@ -31,6 +32,15 @@ def _text(value: object) -> object:
 Duration = Annotated[float, BeforeValidator(parse_duration)]
 
 
+@dataclass(frozen=True)
+class Flags:
+    """How the command line offers a setting, where its name and default do not say it."""
+
+    names: tuple[str, ...] = ()  # --its-name if empty, with --no-its-name if it is yes or no
+    unset: str | None = None  # in words, what happens where it is not given
+    first: bool = False  # whether it stands before the others in help
+
+
 class Settings(BaseModel):
     """All that decides a training run, with the paper's symbol where it has one.
 
@@ -40,15 +50,19 @@ class Settings(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
-    recipe: Literal["auto", "paper", "none"] = Field(
+    recipe: Annotated[Literal["auto", "paper", "none"], Flags(first=True)] = Field(
         "auto",
         description="What fills in settings that are not given: auto (the graph's recipe, or a "
         "rule by its size), paper or none.",
     )
 
     # The model
-    model: str = Field("rotl", description="Model; 'hale models' lists them.")
-    dim: int = Field(32, ge=1, description="Size of an entity vector (d).")
+    model: Annotated[str, Flags(first=True)] = Field(
+        "rotl", description="Model; 'hale models' lists them."
+    )
+    dim: Annotated[int, Flags(("--dim", "-d"), first=True)] = Field(
+        32, ge=1, description="Size of an entity vector (d)."
+    )
     init_scale: float = Field(
         0.1, gt=0, description="Standard deviation of the entity vectors at the start."
     )
@@ -76,7 +90,7 @@ class Settings(BaseModel):
     dropout: float = Field(
         0.0, ge=0, lt=1, description="Share of a query's coordinates zeroed in training."
     )
-    dropout_start: float | None = Field(
+    dropout_start: Annotated[float | None, Flags(unset="dropout throughout")] = Field(
         None, ge=0, lt=1, description="Dropout at the start, going to dropout over the run."
     )
     precision: Literal["float32", "float64"] = Field(
@@ -84,7 +98,9 @@ class Settings(BaseModel):
     )
 
     # The objective
-    strategy: str = Field("hale", description="Training strategy; 'hale strategies' lists them.")
+    strategy: Annotated[str, Flags(first=True)] = Field(
+        "hale", description="Training strategy; 'hale strategies' lists them."
+    )
     activation: str = Field(
         "hanon",
         description="Activation (h): hanon, halin, xexp, double, arctanh or identity.",
@@ -93,28 +109,28 @@ class Settings(BaseModel):
     gamma: float = Field(
         6.0, gt=0, description="Upper bound of the activation, its hard constraint (γ)."
     )
-    weight: float = Field(
+    weight: Annotated[float, Flags(("--lambda",))] = Field(
         1.0, ge=0, description="Weight of alignment against uniformity (λ in the paper)."
     )
-    alpha: float | None = Field(
+    alpha: Annotated[float | None, Flags(unset="by --queries")] = Field(
         None, gt=0, le=1, description="Share of a batch's queries sampled for uniformity (α)."
     )
-    queries: int | None = Field(
+    queries: Annotated[int | None, Flags(unset=str(DEFAULT_QUERIES))] = Field(
         None, ge=1, description="Number of sampled queries a step, in place of α."
     )
     square: bool = Field(True, description="Square the activated positives (PosSquare).")
     relation_scale: bool = Field(
         True, description="Train a scale per relation inside the activation (RelRatio, c_r)."
     )
-    leave_out_known: bool = Field(
+    leave_out_known: Annotated[bool, Flags(("--leave-out-known/--keep-known",))] = Field(
         True,
         description="Leave a query's known answers out of its uniformity sum.",
     )
 
-    gamma_start: float | None = Field(
+    gamma_start: Annotated[float | None, Flags(unset="gamma throughout")] = Field(
         None, gt=0, description="Upper bound at the start; the bounds go from there over the run."
     )
-    gamma_two_way: float | None = Field(
+    gamma_two_way: Annotated[float | None, Flags(unset="gamma for all")] = Field(
         None,
         gt=0,
         description="Upper bound for relations that mostly run both ways, in place of gamma.",
@@ -144,30 +160,39 @@ class Settings(BaseModel):
 
     # The optimiser
     optimizer: Literal["adam", "adagrad"] = Field("adam", description="Optimiser: adam or adagrad.")
-    learning_rate: float = Field(0.01, gt=0, description="Learning rate before it falls.")
+    learning_rate: Annotated[float, Flags(("--learning-rate", "--lr"))] = Field(
+        0.01, gt=0, description="Learning rate before it falls."
+    )
     decay: float = Field(
         0.4, ge=0, le=1, description="Last share of the run over which the rate falls to zero."
     )
     batch_size: int = Field(4096, ge=1, description="Positive triples a step, both directions.")
 
     # When to stop, when to look
-    budget: Duration | None = Field(
-        None, gt=0, description="Seconds of training, validation excluded (60s, 10m)."
+    budget: Annotated[
+        Duration | None,
+        Flags(unset=f"{DEFAULT_BUDGET_SECONDS:.0f}s, without another limit", first=True),
+    ] = Field(None, gt=0, description="Seconds of training, validation excluded (60s, 10m).")
+    epochs: Annotated[int | None, Flags(unset="no limit", first=True)] = Field(
+        None, ge=1, description="Passes over the training triples."
     )
-    epochs: int | None = Field(None, ge=1, description="Passes over the training triples.")
-    patience: int | None = Field(
+    patience: Annotated[int | None, Flags(unset="no limit", first=True)] = Field(
         None, ge=1, description="Validations in a row without a better MRR."
     )
-    validate_every: Annotated[str | None, BeforeValidator(_text)] = Field(
-        None, description="Time (15s) or number of epochs (5) between validations."
-    )
+    validate_every: Annotated[
+        str | None,
+        BeforeValidator(_text),
+        Flags(unset="a tenth of the run; 5 epochs under patience alone"),
+    ] = Field(None, description="Time (15s) or number of epochs (5) between validations.")
     validation_sample: int = Field(
         1000, ge=1, description="Validation triples ranked while training (others at its end)."
     )
 
     # Where and how
     seed: int = Field(0, ge=0, lt=2**31, description="Seed of initialisation, order and sampling.")
-    threads: int | None = Field(None, ge=1, description="CPU threads.")
+    threads: Annotated[int | None, Flags(unset="as PyTorch chooses")] = Field(
+        None, ge=1, description="CPU threads."
+    )
     device: Literal["auto", "cpu", "cuda", "mps"] = Field(
         "auto", description="auto, cpu, cuda or mps."
     )
