@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from hale.settings import Settings
+from hale.settings import BY_SYSTEM, Settings
 from tests.cli.invoke import FAST, as_json, hale
 
 
@@ -98,7 +98,8 @@ def test_help_explains_every_setting() -> None:
         assert " ".join(field.description.split()) in text, name
     for symbol in ("(β)", "(γ)", "(λ", "(α)", "c_r", "(d)"):
         assert symbol in text
-    for default in ("rotl", "32", "hanon", "3.0", "6", "0.01", "4096"):
+    assert BY_SYSTEM not in text
+    for default in ("rotl", "32", "hanon", "3.0", "6", "0.01", "4096", "no limit"):
         assert f"default: {default}" in text
 
 

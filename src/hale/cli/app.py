@@ -53,7 +53,7 @@ def load_command(name: str) -> Any:
     found = getattr(importlib.import_module(f"hale.cli.{name}"), name)
     if not isinstance(found, typer.Typer):
         alone = typer.Typer(add_completion=False, rich_markup_mode=None)
-        alone.command()(found)
+        alone.command(cls=getattr(found, "command_class", None))(found)
         found = alone
     return typer.main.get_command(found)
 

@@ -11,15 +11,9 @@ from types import UnionType
 from typing import Annotated, Any, Union, get_args, get_origin
 
 import typer
+from typer.core import TyperCommand
 
-from hale.settings import Flags, Settings
-from hale.settings.recipes.rule import (
-    DENSE_DROPOUT,
-    DENSE_GAMMA,
-    DENSE_WEIGHT,
-    SPARSE_GAMMA,
-    SPARSE_WEIGHT,
-)
+from hale.settings import BY_SYSTEM, Flags, Settings
 
 Json = Annotated[
     bool, typer.Option("--json", help="Print one JSON object on stdout, progress on stderr.")
@@ -37,6 +31,21 @@ SkipBad = Annotated[bool, typer.Option("--skip-bad", help="Leave out lines that 
 def option(text: str, default: object, *flags: str) -> Any:
     """An option that is None unless given; its default is told in the help."""
     return typer.Option(*flags, help=f"{text} [default: {default}]", show_default=False)
+
+
+class SettingsCommand(TyperCommand):
+    """A command with options for settings; its help alone asks the classes for their defaults."""
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Write the options, with the defaults that models and strategies decide."""
+        left = [one for one in self.params if BY_SYSTEM in (getattr(one, "help", None) or "")]
+        if left:
+            from hale.cli.defaults import told_defaults
+
+            told = told_defaults()
+            for one in left:
+                one.help = one.help.replace(BY_SYSTEM, told[str(one.name)])  # type: ignore[attr-defined]
+        super().format_options(ctx, formatter)
 
 
 def settings_options(
@@ -67,6 +76,7 @@ def settings_options(
             command(**{name: value for name, value in values.items() if name not in missing})
 
         called.__signature__ = inspect.Signature(ordered)  # type: ignore[attr-defined]
+        called.command_class = SettingsCommand  # type: ignore[attr-defined]
         return called
 
     return decorate
@@ -93,7 +103,7 @@ def as_flag(name: str, value: object) -> str:
 def _parameter(name: str, text: str | None, default: str | None) -> inspect.Parameter:
     """A command's parameter for a setting, None unless given."""
     field, flags = Settings.model_fields[name], flags_of(name)
-    told = default or DERIVED_DEFAULTS.get(name) or flags.unset or field.default
+    told = default or flags.unset or field.default
     info = option(text or str(field.description), told, *flags.names)
     kind: Any = Annotated[_type(name) | None, info]
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=kind)
@@ -104,23 +114,3 @@ def _type(name: str) -> type:
     annotation = Settings.model_fields[name].annotation
     parts = get_args(annotation) if get_origin(annotation) in (Union, UnionType) else (annotation,)
     return next((kind for kind in (bool, int, float) if kind in parts), str)
-
-
-# Defaults that depend on other settings.
-DERIVED_DEFAULTS = {
-    "strategy": "hale, where the model can",
-    "activation": "hanon under hale, else identity",
-    "similarity": "the model's own, or the one its strategy takes",
-    "biases": "with hyperbolic models and ConvE, where the strategy takes them",
-    "gamma": f"6; without a recipe {SPARSE_GAMMA:g} to {DENSE_GAMMA:g} by the graph's density",
-    "weight": f"1; without a recipe {SPARSE_WEIGHT:g} to {DENSE_WEIGHT:g} by the graph's density",
-    "margin": "1 for distances, 0 for inner products",
-    "leave_out_known": "under hale",
-    "relation_scale": "with an activation",
-    "learning_rate": "0.01; 0.003 under allneg, 0.0005 under nonneg",
-    "dropout": f"0; without a recipe up to {DENSE_DROPOUT:g} under hale; "
-    "0.2 to 0.3 for rescal, tucker and conve under allneg",
-    "dropout_start": "dropout throughout; without a recipe 0 under hale",
-    "penalty": "0; 0.005 for complex under allneg",
-    "batch_size": "4096; 1024 under samneg and advneg, 512 under allneg",
-}

@@ -15,6 +15,9 @@ from hale.settings.recipes import recipe_values
 from hale.settings.recipes.rule import GraphCounts
 from hale.settings import Settings, make_settings, parse_duration
 
+# The strategy that a model takes where none is given, by its own similarity.
+OWN_STRATEGIES: Mapping[Similarity, str] = {"l2": "hale", "dot": "allneg", "hyperbolic": "advneg"}
+
 
 def complete(graph: Graph | None = None, **values: object) -> Settings:
     """Settings from what a user gave; the rest as suits the strategy, the model and the graph.
@@ -128,7 +131,7 @@ def _meets_by(
 
 def default_strategy(model: type[Model]) -> str:
     """HaLE for models that measure squared L2 distances by themselves, else what they know best."""
-    return {"l2": "hale", "dot": "allneg", "hyperbolic": "advneg"}[model.similarities[0]]
+    return OWN_STRATEGIES[model.similarities[0]]
 
 
 def build_model(settings: Settings, size: GraphSize) -> Model:

@@ -5,6 +5,7 @@ recipes/   tuned settings per data set, strategy and model, and a rule for other
 """
 
 from hale.settings.fields import (
+    BY_SYSTEM,
     DEFAULT_BUDGET_SECONDS,
     DEFAULT_QUERIES,
     Flags,
@@ -15,6 +16,7 @@ from hale.settings.fields import (
 )
 
 __all__ = [
+    "BY_SYSTEM",
     "DEFAULT_BUDGET_SECONDS",
     "DEFAULT_QUERIES",
     "Flags",

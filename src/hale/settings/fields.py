@@ -12,6 +12,7 @@ from hale.errors import SettingsError
 
 DEFAULT_BUDGET_SECONDS = 120.0
 DEFAULT_QUERIES = 100
+BY_SYSTEM = "as suits the model and the strategy"  # told by their classes
 _UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
 
 
@@ -73,10 +74,13 @@ class Settings(BaseModel):
         description="How near to changing nothing relations start: the share taken away of their "
         "turns beyond a quarter, or of their negative factors.",
     )
-    similarity: Literal["l2", "dot", "hyperbolic"] | None = Field(
-        None, description="How a query meets an entity: l2, dot or hyperbolic."
+    similarity: Annotated[
+        Literal["l2", "dot", "hyperbolic"] | None,
+        Flags(unset="the model's own, or the one its strategy takes"),
+    ] = Field(None, description="How a query meets an entity: l2, dot or hyperbolic.")
+    biases: Annotated[bool | None, Flags(unset=BY_SYSTEM)] = Field(
+        None, description="Train a bias for every head and tail entity."
     )
-    biases: bool | None = Field(None, description="Train a bias for every head and tail entity.")
     heights: bool = Field(
         False,
         description="Train a height for every entity: a coordinate that queries have not, "
@@ -87,10 +91,10 @@ class Settings(BaseModel):
         description="Let an entity be an answer to a query about itself even where (almost) no "
         "training fact of the relation has it so.",
     )
-    dropout: float = Field(
+    dropout: Annotated[float, Flags(unset=BY_SYSTEM)] = Field(
         0.0, ge=0, lt=1, description="Share of a query's coordinates zeroed in training."
     )
-    dropout_start: Annotated[float | None, Flags(unset="dropout throughout")] = Field(
+    dropout_start: Annotated[float | None, Flags(unset=BY_SYSTEM)] = Field(
         None, ge=0, lt=1, description="Dropout at the start, going to dropout over the run."
     )
     precision: Literal["float32", "float64"] = Field(
@@ -98,18 +102,18 @@ class Settings(BaseModel):
     )
 
     # The objective
-    strategy: Annotated[str, Flags(first=True)] = Field(
+    strategy: Annotated[str, Flags(unset=BY_SYSTEM, first=True)] = Field(
         "hale", description="Training strategy; 'hale strategies' lists them."
     )
-    activation: str = Field(
+    activation: Annotated[str, Flags(unset=BY_SYSTEM)] = Field(
         "hanon",
         description="Activation (h): hanon, halin, xexp, double, arctanh or identity.",
     )
     beta: float = Field(3.0, gt=0, description="Slope of the activation, its soft constraint (β).")
-    gamma: float = Field(
+    gamma: Annotated[float, Flags(unset=BY_SYSTEM)] = Field(
         6.0, gt=0, description="Upper bound of the activation, its hard constraint (γ)."
     )
-    weight: Annotated[float, Flags(("--lambda",))] = Field(
+    weight: Annotated[float, Flags(("--lambda",), unset=BY_SYSTEM)] = Field(
         1.0, ge=0, description="Weight of alignment against uniformity (λ in the paper)."
     )
     alpha: Annotated[float | None, Flags(unset="by --queries")] = Field(
@@ -119,10 +123,12 @@ class Settings(BaseModel):
         None, ge=1, description="Number of sampled queries a step, in place of α."
     )
     square: bool = Field(True, description="Square the activated positives (PosSquare).")
-    relation_scale: bool = Field(
+    relation_scale: Annotated[bool, Flags(unset="with an activation")] = Field(
         True, description="Train a scale per relation inside the activation (RelRatio, c_r)."
     )
-    leave_out_known: Annotated[bool, Flags(("--leave-out-known/--keep-known",))] = Field(
+    leave_out_known: Annotated[
+        bool, Flags(("--leave-out-known/--keep-known",), unset=BY_SYSTEM)
+    ] = Field(
         True,
         description="Leave a query's known answers out of its uniformity sum.",
     )
@@ -139,7 +145,7 @@ class Settings(BaseModel):
         0.0, ge=0, le=1, description="Draw a query with k known answers by k to minus this power."
     )
     negatives: int = Field(50, ge=1, description="Sampled negatives a positive (samneg, advneg).")
-    margin: float = Field(
+    margin: Annotated[float, Flags(unset=BY_SYSTEM)] = Field(
         0.0, description="Added to scores before they are told apart (samneg, advneg)."
     )
     temperature: float = Field(
@@ -151,7 +157,7 @@ class Settings(BaseModel):
         le=1,
         description="Weight of triples that are not positive, under the square loss.",
     )
-    penalty: float = Field(
+    penalty: Annotated[float, Flags(unset=BY_SYSTEM)] = Field(
         0.0, ge=0, description="Weight of a penalty on the vectors that a batch uses."
     )
     penalty_power: float = Field(
@@ -160,13 +166,15 @@ class Settings(BaseModel):
 
     # The optimiser
     optimizer: Literal["adam", "adagrad"] = Field("adam", description="Optimiser: adam or adagrad.")
-    learning_rate: Annotated[float, Flags(("--learning-rate", "--lr"))] = Field(
+    learning_rate: Annotated[float, Flags(("--learning-rate", "--lr"), unset=BY_SYSTEM)] = Field(
         0.01, gt=0, description="Learning rate before it falls."
     )
     decay: float = Field(
         0.4, ge=0, le=1, description="Last share of the run over which the rate falls to zero."
     )
-    batch_size: int = Field(4096, ge=1, description="Positive triples a step, both directions.")
+    batch_size: Annotated[int, Flags(unset=BY_SYSTEM)] = Field(
+        4096, ge=1, description="Positive triples a step, both directions."
+    )
 
     # When to stop, when to look
     budget: Annotated[
