@@ -41,8 +41,8 @@ def tune(
     found with `hale train GRAPH` and the options it prints.
     """
     from hale.settings import parse_duration
-    from hale.training.tuner import recipe_text, write_recipe
-    from hale.training.tuner import tune as search
+    from hale.training.tune.recipe_file import recipe_text, write_recipe
+    from hale.training.tune.search import tune as search
 
     try:
         seconds, each = parse_duration(budget), parse_duration(trial)

@@ -15,6 +15,7 @@ from hale.models import Model, Similarity
 from hale.objectives.base import Loss, Objective
 from hale.objectives.left_out import known_pairs
 from hale.objectives.scoring import Scoring, scoring_of
+from hale.objectives.space import Choice, Float, Space
 from hale.settings import Settings
 
 
@@ -39,6 +40,13 @@ class AllNeg(Objective):
         "batch_size": 128,  # every positive of it sums over all entities
     }
     by_dot: ClassVar[Mapping[str, object]] = {"batch_size": 512, "learning_rate": 0.003}
+    space: ClassVar[Space] = (
+        Choice("batch_size", (128, 256, 512, 1024)),
+        Float("learning_rate", 0.0005, 0.05, log=True),
+        Float("init_scale", 0.005, 0.3, log=True),
+        Choice("dropout", (0.0, 0.1, 0.2, 0.3, 0.5)),
+        Float("penalty", 1e-5, 0.1, log=True),
+    )
 
     def __init__(self, scoring: Scoring, *, leave_out_known: bool = False) -> None:
         self.scoring = scoring

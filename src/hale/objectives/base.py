@@ -12,6 +12,7 @@ from torch import Tensor
 
 from hale.data.graph import KnownAnswers
 from hale.models import Model, Similarity
+from hale.objectives.space import Space
 from hale.settings import Settings
 
 
@@ -62,6 +63,7 @@ class Objective(ABC):
     because: ClassVar[str] = ""
     defaults: ClassVar[Mapping[str, object]] = {}
     by_dot: ClassVar[Mapping[str, object]] = {}
+    space: ClassVar[Space] = ()  # what a search moves, in its order; empty where there is none
 
     @classmethod
     @abstractmethod

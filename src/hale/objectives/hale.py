@@ -18,6 +18,7 @@ from hale.errors import InputError
 from hale.models import Model, Similarity
 from hale.objectives.base import Loss, Objective
 from hale.objectives.left_out import known_pairs
+from hale.objectives.space import Choice, Float, Space
 from hale.settings import Settings
 
 
@@ -51,6 +52,20 @@ class HaLE(Objective):
     similarities: ClassVar[tuple[Similarity, ...]] = ("l2",)
     takes_biases = False
     because = "its uniformity term sums over all entities by squared L2 distance"
+    space: ClassVar[Space] = (
+        Choice("batch_size", (2048, 4096, 8192, 16384)),
+        Choice("queries", (16, 32, 64, 100, 160)),
+        Float("gamma", 3.0, 14.0),
+        Float("gamma_two_way", 3.0, 14.0),
+        Float("near", 0.0, 0.9),
+        Choice("square", (False, True)),
+        Float("beta", 1.0, 5.0),
+        Float("weight", 0.05, 2.0, log=True),
+        Float("learning_rate", 0.002, 0.05, log=True),
+        Float("init_scale", 0.02, 0.3, log=True),
+        Float("decay", 0.2, 1.0),
+        Choice("dropout", (0.0, 0.05, 0.1, 0.2, 0.3)),
+    )
 
     def __init__(
         self,

@@ -13,6 +13,7 @@ from hale.data.graph import KnownAnswers
 from hale.models import Model, Similarity
 from hale.objectives.base import Loss, Objective
 from hale.objectives.scoring import Scoring, scoring_of
+from hale.objectives.space import Choice, Float, Space
 from hale.settings import Settings
 
 
@@ -40,6 +41,13 @@ class SamNeg(Objective):
         "margin": 1.0,
     }
     by_dot: ClassVar[Mapping[str, object]] = {"margin": 0.0}  # it can be anything by itself
+    space: ClassVar[Space] = (
+        Choice("batch_size", (256, 512, 1024, 2048)),
+        Choice("negatives", (50, 128, 256, 512)),
+        Float("margin", 0.0, 9.0),
+        Float("learning_rate", 0.0005, 0.05, log=True),
+        Float("init_scale", 0.02, 0.3, log=True),
+    )
 
     def __init__(self, scoring: Scoring, *, negatives: int = 50, margin: float = 0.0) -> None:
         self.scoring = scoring

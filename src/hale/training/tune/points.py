@@ -1,0 +1,87 @@
+"""Points of a search: the space of a system, and where in it a search begins."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from hale.data.graph import Graph
+from hale.errors import InputError
+from hale.models import model_class
+from hale.objectives import objective_class
+from hale.objectives.space import Choice, Dimension, Float, Space
+from hale.settings import Settings
+
+if TYPE_CHECKING:
+    import optuna
+
+STEP = 0.15  # of a setting's width
+
+
+def space_for(graph: Graph, settings: Settings) -> Space:
+    """The strategy's space, without what makes no difference to this graph and model.
+
+    A bound for two-way relations needs such relations, a near start a model that turns.
+    """
+    idle = set()
+    if not graph.known("train").two_way.any():
+        idle.add("gamma_two_way")
+    if not model_class(settings.model).takes_near:
+        idle.add("near")
+    space = objective_class(settings.strategy).space
+    return tuple(dimension for dimension in space if dimension.name not in idle)
+
+
+def suggest(trial: optuna.Trial, space: Space) -> dict[str, object]:
+    """The settings of a trial."""
+    return {dimension.name: _suggested(trial, dimension) for dimension in space}
+
+
+def _suggested(trial: optuna.Trial, dimension: Dimension) -> object:
+    if isinstance(dimension, Choice):
+        return trial.suggest_categorical(dimension.name, dimension.values)
+    return trial.suggest_float(dimension.name, dimension.low, dimension.high, log=dimension.log)
+
+
+def starting_points(
+    start: Settings, space: Space, *, fixed: Collection[str] = ()
+) -> list[dict[str, Any]]:
+    """Where a search begins: at what there is already, then a step away from it.
+
+    A step is a factor of two where the space is logarithmic, else STEP of its width, or the next
+    choice. What lies outside the space begins at its edge; what is ``fixed`` does not move.
+    """
+    settings = start.model_dump()
+    if start.gamma_two_way is None:  # then one bound serves all relations
+        settings["gamma_two_way"] = start.gamma
+    first: dict[str, Any] = {}
+    steps: list[dict[str, Any]] = []
+    for dimension in space:
+        name = dimension.name
+        if settings[name] is None:
+            raise InputError(f"A search moves {name}: leave out what stands in its place.")
+        value, moved = _around(dimension, float(settings[name]))
+        first[name] = value
+        steps += [{name: other} for other in moved]
+    points = [{**first, **step} for step in steps if not step.keys() & set(fixed)]
+    others = [point for point in points if point != first]
+    order = np.random.default_rng(0).permutation(len(others))
+    return [first, *(others[i] for i in order)]  # so that a short search has steps of all kinds
+
+
+def _around(dimension: Dimension, wanted: float) -> tuple[Any, list[Any]]:
+    """The value of a dimension that is nearest to a wanted one, and those a step away."""
+    if isinstance(dimension, Choice):
+        values = dimension.values
+        place = min(range(len(values)), key=lambda i: abs(values[i] - wanted))
+        return values[place], [*values[max(0, place - 1) : place + 2]]
+    value = _within(dimension, wanted)
+    far = STEP * (dimension.high - dimension.low)
+    moved = (value / 2, value * 2) if dimension.log else (value - far, value + far)
+    return value, [_within(dimension, other) for other in moved]
+
+
+def _within(dimension: Float, value: float) -> float:
+    return min(max(value, dimension.low), dimension.high)

@@ -1,0 +1,174 @@
+"""Search: settings tried one after another, on validation triples only, under a budget.
+
+Every trial trains for the same short time and is judged by its best validation MRR; a trial that
+lags behind the median of the others at the same moment is given up. The first trial has, as far as
+the space reaches, the settings that would be trained without a search, the next ones have them with
+one moved a step up or down, and those after draw from what was learnt (TPE). All trials are kept in
+a journal file, so a search that was killed goes on, and its best settings are written as a recipe.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from hale.data.graph import Graph
+from hale.errors import InputError, MissingExtraError, TrainingError
+from hale.objectives import OBJECTIVES, objective_class
+from hale.runs.run import Record
+from hale.runs.systems import check, complete
+from hale.settings import Settings
+from hale.training.stopping import Clock
+from hale.training.trainer import Trainer
+from hale.training.tune.points import space_for, starting_points, suggest
+from hale.training.tune.recipe_file import recipe_of
+
+if TYPE_CHECKING:
+    import optuna
+
+JOURNAL = "trials.journal"
+SPACE_VERSION = 7  # of the searched spaces: trials of another one are of no use
+VALIDATIONS = 6  # of a trial: where it can be given up
+STARTUP = 6  # trials before any is given up
+
+
+@dataclass(frozen=True)
+class Tuned:
+    """What a search found."""
+
+    strategy: str
+    values: Mapping[str, object]  # all settings that differ from the general defaults
+    mrr: float  # on the validation sample
+    start: float | None  # of the settings that it began with, if that trial was finished
+    trials: int
+    pruned: int
+    seconds: float  # of all trials
+
+
+class _Watch:
+    """Tells a trial's validations to the search, and gives up where it says so."""
+
+    def __init__(self, trial: optuna.Trial) -> None:
+        self.trial = trial
+        self.count = 0
+
+    def stepped(self, clock: Clock, progress: float, losses: dict[str, float]) -> None:
+        """Nothing to do."""
+
+    def validated(self, record: Record, *, kept: bool) -> None:  # noqa: ARG002
+        """Report the MRR; raise if the trial is to be given up."""
+        import optuna
+
+        self.trial.report(record.metrics["mrr"], self.count)
+        self.count += 1
+        if self.count < VALIDATIONS and self.trial.should_prune():
+            raise optuna.TrialPruned
+
+
+def tune(
+    graph: Graph,
+    *,
+    out: Path,
+    budget: float,
+    trial_seconds: float = 60.0,
+    model: str | None = None,
+    strategy: str | None = None,
+    announce: Callable[[str], None] | None = None,
+    **values: object,
+) -> Tuned:
+    """Search the settings of a strategy and model until the budget (seconds) is spent.
+
+    ``out`` is the folder of the search; one that is there is gone on with, and what it has spent
+    counts. ``values`` stay as they are given.
+    """
+    try:
+        import optuna
+        from optuna.storages.journal import JournalFileBackend
+    except ImportError:
+        raise MissingExtraError("A search", "tune") from None
+    if not len(graph.valid):
+        raise InputError("A search judges by validation triples, and the graph has none.")
+    start = complete(graph, model=model, strategy=strategy, **values)
+    check(start)
+    if budget <= 0 or trial_seconds <= 0:
+        raise InputError("A search needs a positive budget and time of a trial.")
+    if not objective_class(start.strategy).space:
+        others = [name for name, strategy in OBJECTIVES.items() if strategy.space]
+        raise InputError(f"There is no search for {start.strategy}; there is for {others}.")
+    optuna.logging.set_verbosity(optuna.logging.ERROR)  # it warns of Ctrl-C by a traceback
+    out.mkdir(parents=True, exist_ok=True)
+    storage = optuna.storages.JournalStorage(JournalFileBackend(str(out / JOURNAL)))
+    fixed = "".join(
+        f"-{name}={value}" for name, value in sorted(values.items()) if value is not None
+    )
+    system = f"{start.strategy}-{start.model}-{start.dim}"
+    name = f"{graph.name}-{system}-{trial_seconds:g}s-{SPACE_VERSION}{fixed}"
+    before = {known.study_name: known.n_trials for known in optuna.get_all_study_summaries(storage)}
+    study = optuna.create_study(
+        study_name=name,
+        storage=storage,
+        # a search that goes on must not draw what it drew before
+        sampler=optuna.samplers.TPESampler(seed=before.get(name, 0), multivariate=True),
+        pruner=optuna.pruners.MedianPruner(n_startup_trials=STARTUP, n_warmup_steps=1),
+        direction="maximize",
+        load_if_exists=True,
+    )
+    space = space_for(graph, start)
+
+    def objective(trial: optuna.Trial) -> float:
+        asked = {
+            **suggest(trial, space),
+            **fixed_of(start, values),
+            "budget": trial_seconds,
+            "validate_every": f"{trial_seconds / VALIDATIONS:g}s",
+        }
+        trainer = Trainer(graph, complete(graph, **asked), _Watch(trial), keep="last")
+        try:
+            run = trainer.fit()
+        except TrainingError:  # not finite: as bad as can be
+            return 0.0
+        if run.summary.stopped_by == "interrupt":
+            raise KeyboardInterrupt
+        best = max(record.metrics["mrr"] for record in run.history)
+        if announce:
+            announce(f"trial {trial.number}: {best:.4f} {trial.params}")
+        return best
+
+    states = optuna.trial.TrialState
+    settled = study.get_trials(states=(states.WAITING, states.COMPLETE, states.PRUNED))
+    queued = [trial.system_attrs.get("fixed_params") for trial in settled]
+    points = starting_points(start, space, fixed=values.keys())
+    for point in points:
+        if point not in queued:
+            study.enqueue_trial(point)
+    while _seconds(study) < budget:
+        study.optimize(objective, n_trials=1)
+    done = study.get_trials(states=(states.COMPLETE,))
+    pruned = study.get_trials(states=(states.PRUNED,))
+    if not done:
+        raise InputError("No trial was finished; give the search more time.")
+    best = complete(graph, **{**study.best_params, **fixed_of(start, values)})
+    return Tuned(
+        strategy=start.strategy,
+        values=recipe_of(best, study.best_params.keys()),
+        mrr=study.best_value,
+        start=next(
+            (t.value for t in done if t.system_attrs.get("fixed_params") == points[0]), None
+        ),
+        trials=len(done) + len(pruned),
+        pruned=len(pruned),
+        seconds=_seconds(study),
+    )
+
+
+def _seconds(study: optuna.Study) -> float:
+    """What all trials so far have taken, validation included."""
+    times = (trial.duration.total_seconds() for trial in study.trials if trial.duration)
+    return float(sum(times))
+
+
+def fixed_of(start: Settings, values: Mapping[str, object]) -> dict[str, object]:
+    """What every trial of a search is given."""
+    return {**values, "model": start.model, "strategy": start.strategy, "dim": start.dim}

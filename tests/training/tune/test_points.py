@@ -1,0 +1,101 @@
+"""The space of a system, and where in it a search begins."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from hale.data.graph import Graph
+from hale.errors import InputError
+from hale.objectives import OBJECTIVES, HaLE
+from hale.objectives.space import Choice, Float
+from hale.runs.systems import complete
+from hale.training.tune.points import space_for, starting_points, suggest
+
+SEARCHED = [name for name, strategy in OBJECTIVES.items() if strategy.space]
+
+
+def test_strategies_with_a_space() -> None:
+    assert SEARCHED == ["hale", "samneg", "advneg", "allneg"]
+    assert OBJECTIVES["advneg"].space == OBJECTIVES["samneg"].space
+
+
+class Asked:
+    """A trial that remembers what it was asked, and takes the least."""
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[object, ...]] = []
+
+    def suggest_float(self, name: str, low: float, high: float, *, log: bool = False) -> float:
+        self.asked.append((name, low, high, log))
+        return low
+
+    def suggest_categorical(self, name: str, choices: tuple[float, ...]) -> float:
+        self.asked.append((name, *choices))
+        return choices[0]
+
+
+def test_a_trial_is_asked_in_the_order_of_the_space() -> None:
+    trial = Asked()
+    space = (Float("gamma", 3, 14), Choice("queries", (16, 32)), Float("weight", 0.1, 2, log=True))
+    assert suggest(trial, space) == {"gamma": 3, "queries": 16, "weight": 0.1}
+    assert trial.asked == [
+        ("gamma", 3, 14, False),
+        ("queries", 16, 32),
+        ("weight", 0.1, 2, True),
+    ]
+
+
+@pytest.mark.parametrize("strategy", SEARCHED)
+def test_every_space_names_settings_and_starts_at_what_there_is(strategy: str) -> None:
+    model = "complex" if strategy == "allneg" else "rotl"
+    began = complete(model=model, strategy=strategy)
+    settings = began.model_dump()
+    settings["gamma_two_way"] = settings["gamma"]  # one, for all
+    start, *steps = starting_points(began, OBJECTIVES[strategy].space)
+    assert set(start) <= set(settings)
+    for name, value in start.items():
+        assert value == settings[name], name
+    changed = [[name for name in start if step[name] != start[name]] for step in steps]
+    assert {len(names) for names in changed} == {1}, "one setting each"
+    assert {names[0] for names in changed} == set(start), "and every one"
+
+
+def test_a_step_stays_in_the_space() -> None:
+    began = complete(gamma=3.0, weight=1.5, queries=160, learning_rate=0.2)
+    first, *steps = starting_points(began, HaLE.space)
+    assert first["learning_rate"] == 0.05, "the edge"
+    tried = {name: sorted({step[name] for step in steps} - {first[name]}) for name in first}
+    assert tried["gamma"] == [pytest.approx(4.65)], "no lower one: 3 is the least"
+    assert tried["weight"] == [0.75, 2.0]
+    assert tried["queries"] == [100]
+    assert tried["learning_rate"] == [0.025]
+
+
+def test_a_bound_for_two_way_relations_begins_at_the_one_for_all() -> None:
+    assert starting_points(complete(gamma_two_way=9.0), HaLE.space)[0]["gamma_two_way"] == 9.0
+    assert starting_points(complete(gamma=7.0), HaLE.space)[0]["gamma_two_way"] == 7.0
+
+
+def test_what_makes_no_difference_is_not_searched(graph: Graph) -> None:
+    one_way = replace(graph, train=np.array([[0, 0, 1], [1, 0, 2]]))
+    mutual = replace(graph, train=np.array([[0, 0, 1], [1, 0, 0]]))
+    every = [dimension.name for dimension in HaLE.space]
+    for seen, model, idle in (
+        (mutual, "rotl", set()),
+        (one_way, "rotl", {"gamma_two_way"}),
+        (one_way, "transe", {"gamma_two_way", "near"}),
+        (mutual, "transe", {"near"}),
+    ):
+        space = space_for(seen, complete(model=model))
+        assert [d.name for d in space] == [name for name in every if name not in idle]
+
+
+def test_what_is_fixed_does_not_move() -> None:
+    began = complete(beta=2.5)
+    first, *steps = starting_points(began, HaLE.space, fixed=["beta"])
+    assert {step["beta"] for step in steps} == {first["beta"]} == {2.5}
+    with pytest.raises(InputError, match="A search moves queries"):
+        starting_points(complete(alpha=0.1), HaLE.space)

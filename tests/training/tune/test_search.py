@@ -1,0 +1,102 @@
+"""The search: on validation triples, resumable."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from hale.data.graph import Graph
+from hale.errors import InputError
+from hale.runs.systems import complete
+from hale.training.trainer import Trainer
+from hale.training.tune.points import space_for, starting_points
+from hale.training.tune.search import JOURNAL, tune
+
+optuna = pytest.importorskip("optuna")
+
+
+def test_a_search_goes_on_and_improves_or_stays(graph: Graph, tmp_path: Path) -> None:
+    told: list[str] = []
+    options = {"out": tmp_path, "trial_seconds": 0.2, "dim": 4, "announce": told.append}
+    first = tune(graph, budget=0.3, **options)
+    assert first.trials >= 1
+    assert told[0].startswith(f"trial 0: {first.start:.4f}"), "it begins with what there is"
+    assert tune(graph, budget=0.3, **options) == first, "the budget is spent"
+    second = tune(graph, budget=first.seconds + 0.5, **options)
+    assert second.trials > first.trials
+    assert second.mrr >= first.mrr
+    assert len(told) == second.trials - second.pruned
+    tried = [line.split(" ", 3)[3] for line in told]
+    assert len(set(tried)) == len(tried), "nothing is tried twice"
+    assert set(second.values) <= set(complete().model_dump())
+
+
+def test_what_was_found_is_all_that_differs(graph: Graph, tmp_path: Path) -> None:
+    """Also what was fixed and what the rule gave: the recipe alone says what was trained."""
+    asked = {"trial_seconds": 0.2, "dim": 4, "gamma_start": 3.0, "beta": 2.5}
+    first = tune(graph, out=tmp_path, budget=0.1, **asked)
+    found = tune(graph, out=tmp_path, budget=first.seconds + 0.5, **asked)
+    assert found.trials > 1
+    assert found.strategy == "hale"
+    assert found.values["gamma_start"] == 3.0
+    assert found.values["beta"] == 2.5, "what is given stays"
+    assert not found.values.keys() & {"dim", "budget", "model", "seed"}
+
+
+def test_a_search_is_found_again_by_its_name(graph: Graph, tmp_path: Path) -> None:
+    """Searches that were begun by earlier versions go on."""
+    tune(graph, out=tmp_path, budget=0.1, trial_seconds=0.2, dim=4, threads=None, beta=2.5)
+    backend = optuna.storages.journal.JournalFileBackend(str(tmp_path / JOURNAL))
+    (name,) = optuna.study.get_all_study_names(optuna.storages.JournalStorage(backend))
+    assert name == f"{graph.name}-hale-rotl-4-0.2s-7-beta=2.5-dim=4"
+
+
+def test_ctrl_c_ends_a_search_without_a_traceback(
+    graph: Graph,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """The library that searches would log one."""
+
+    def interrupted(_: Trainer) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Trainer, "fit", interrupted)
+    monkeypatch.setattr(logging.getLogger("optuna"), "propagate", True)
+    with pytest.raises(KeyboardInterrupt):
+        tune(graph, out=tmp_path, budget=1, trial_seconds=0.2, dim=4)
+    assert not caplog.records
+    monkeypatch.undo()
+    tune(graph, out=tmp_path, budget=1, trial_seconds=0.2, dim=4)
+    with_state = _trials(tmp_path)
+    asked = [params for state, params in with_state if state != "FAIL" and params]
+    assert len(asked) == len({str(params) for params in asked}), "each point is queued once"
+    start = complete(graph, dim=4)
+    first = starting_points(start, space_for(graph, start))
+    assert [point for point in first if point not in asked] == [], "the broken one too"
+
+
+def _trials(folder: Path) -> list[tuple[str, dict[str, object]]]:
+    """The states of all trials of a search, and the points that were queued."""
+    backend = optuna.storages.journal.JournalFileBackend(str(folder / JOURNAL))
+    storage = optuna.storages.JournalStorage(backend)
+    (study,) = optuna.study.get_all_study_names(storage)
+    trials = optuna.load_study(study_name=study, storage=storage).trials
+    return [(trial.state.name, trial.system_attrs.get("fixed_params", {})) for trial in trials]
+
+
+def test_without_validation_triples_there_is_nothing_to_judge_by(
+    graph: Graph, tmp_path: Path
+) -> None:
+    with pytest.raises(InputError, match="judges by validation triples"):
+        tune(replace(graph, valid=graph.valid[:0]), out=tmp_path, budget=1)
+    with pytest.raises(InputError, match="positive budget"):
+        tune(graph, out=tmp_path, budget=0)
+    with pytest.raises(
+        InputError, match=r"There is no search for nonneg; there is for \['hale', 'samneg'"
+    ):
+        tune(graph, out=tmp_path, budget=1, strategy="nonneg")
