@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import functools
 import importlib
-import json
 import sys
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ParamSpec, TypeVar
 
 import typer
 import typer.main
-from rich.console import Console
 from typer.core import TyperCommand, TyperGroup
 
+from hale.cli.controls import PlainConsole, escape_controls, json_line
 from hale.errors import HaleError, HaleWarning
 from hale.version import VERSION
 
@@ -48,6 +48,10 @@ COMMANDS = {
 }
 
 
+# BadParameter is one of several: no such option, an argument too many, ...
+USAGE_ERROR: Any = typer.BadParameter.__base__
+
+
 def load_command(name: str) -> Any:
     """The command ``name``, which stands under its name in the module of its name."""
     found = getattr(importlib.import_module(f"hale.cli.{name}"), name)
@@ -72,6 +76,26 @@ class LazyCommands(TyperGroup):
             self.add_command(load_command(args[0]))
         return super().resolve_command(ctx, args)
 
+    def make_context(self, *args: Any, **options: Any) -> Any:
+        """Read the options before the command."""
+        with _plain_usage_errors():
+            return super().make_context(*args, **options)
+
+    def invoke(self, ctx: Any) -> Any:
+        """Call the command."""
+        with _plain_usage_errors():
+            return super().invoke(ctx)
+
+
+@contextmanager
+def _plain_usage_errors() -> Iterator[None]:
+    """What a usage error repeats of an argument is shown as it is, not obeyed."""
+    try:
+        yield
+    except USAGE_ERROR as error:
+        error.message = escape_controls(error.message)
+        raise
+
 
 app = typer.Typer(
     name="hale",
@@ -94,9 +118,8 @@ def version(
         raise typer.Exit
 
 
-# Names are data: no markup, no emoji codes.
-out = Console(highlight=False, soft_wrap=True, markup=False, emoji=False)
-err = Console(stderr=True, highlight=False, soft_wrap=True, markup=False, emoji=False)
+out = PlainConsole()
+err = PlainConsole(stderr=True)
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -110,7 +133,8 @@ def reporting(command: Callable[P, R]) -> Callable[P, R]:
     @functools.wraps(command)
     def wrapped(*args: P.args, **kwargs: P.kwargs) -> R:
         try:
-            return command(*args, **kwargs)
+            with _warnings_told():
+                return command(*args, **kwargs)
         except HaleError as error:
             err.print(f"error: {error}", style="red")
             raise typer.Exit(error.exit_status) from None
@@ -119,6 +143,22 @@ def reporting(command: Callable[P, R]) -> Callable[P, R]:
             raise typer.Exit(INTERRUPTED) from None
 
     return wrapped
+
+
+@contextmanager
+def _warnings_told() -> Iterator[None]:
+    """Print hale's warnings as it prints its errors; Python would add a line of source."""
+    with warnings.catch_warnings():
+        usual = warnings.showwarning
+
+        def show(message: Any, category: type[Warning], *place: Any) -> None:
+            if issubclass(category, HaleWarning):
+                err.print(f"warning: {message}", style="yellow")
+            else:
+                usual(message, category, *place)
+
+        warnings.showwarning = show  # type: ignore[assignment]
+        yield
 
 
 def load_graph(source: str, **options: Any) -> Graph:
@@ -137,7 +177,7 @@ def load_graph(source: str, **options: Any) -> Graph:
 
 def print_json(value: dict[str, Any]) -> None:
     """One object, one line, on stdout."""
-    sys.stdout.write(json.dumps(value, ensure_ascii=False) + "\n")
+    sys.stdout.write(json_line(value) + "\n")
 
 
 def read_claims_file(path: Path, graph: Graph, skip_bad: bool) -> LabelledTriples:

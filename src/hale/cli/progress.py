@@ -18,6 +18,7 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
+from hale.cli.controls import escape_controls
 from hale.data.datasets.download import Progress as ByteProgress
 from hale.runs.run import Record
 from hale.training.stopping import Clock
@@ -92,7 +93,7 @@ def download_bars(console: Console) -> Iterator[Any]:
 
     def announce(url: str) -> ByteProgress:
         bars.start()
-        task = bars.add_task(url.rsplit("/", 1)[1], total=None)
+        task = bars.add_task(escape_controls(url.rsplit("/", 1)[1]), total=None)
         return lambda done, total: bars.update(task, completed=done, total=total)
 
     try:
