@@ -24,8 +24,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_classify(run: Path) -> None:
     shown = hale("classify", run, "true.tsv")
     assert shown.exit_code == 0, shown.stderr
-    assert "not calibrated yet" in shown.stderr
-    assert (run / "calibration.json").exists()
+    assert "hale calibrate run would keep it" in " ".join(shown.stderr.split())
     assert "p1 (one)" in shown.stdout
     assert "accuracy" not in shown.stdout
     again = as_json(hale("classify", run, "true.tsv", "--json"))
@@ -71,11 +70,23 @@ def test_bad_lines(run: Path) -> None:
     assert "left out line 3" in done.stderr
 
 
-def test_a_run_that_cannot_be_written_is_asked_all_the_same(run: Path) -> None:
-    (run / "calibration.json").mkdir()
-    done = hale("classify", run, "true.tsv")
-    assert done.exit_code == 0
-    assert "warning: not kept with the run" in done.stderr
+def test_asking_changes_no_run(run: Path) -> None:
+    def content() -> dict[str, tuple[bytes, int]]:
+        return {
+            str(path): (path.read_bytes(), path.stat().st_mtime_ns)
+            for path in run.rglob("*")
+            if path.is_file()
+        }
+
+    before = content()
+    asked = [as_json(hale("classify", run, "true.tsv", "--json")) for _ in range(2)]
+    assert asked[0] == asked[1]
+    assert content() == before
+    kept = hale("calibrate", run)
+    assert kept.exit_code == 0
+    after = hale("classify", run, "true.tsv", "--json")
+    assert as_json(after) == asked[0], "the same that would be kept"
+    assert "calibrate" not in after.stderr
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import typer
 
 from hale.cli.app import err, out, print_json, read_claims_file, reporting
 from hale.cli.options import Device, Json, RunPath, SkipBad
-from hale.errors import InputError, RunError
+from hale.errors import InputError
 
 if TYPE_CHECKING:
     from hale.data.sources.labelled import LabelledTriples
@@ -90,19 +90,18 @@ def _with_negatives(true: LabelledTriples, false: LabelledTriples) -> tuple[Any,
 
 
 def _judge(run: Run, ids: Any) -> Any:
-    """Verdicts by the run's calibration, which is made and kept where there is none."""
+    """Verdicts by the run's calibration, or by one made for now: asking changes no run."""
     from hale.evaluation.calibration import calibrate as calibrate_run
     from hale.evaluation.calibration import load_calibration
     from hale.evaluation.classification import classify as classify_triples
 
     calibration = load_calibration(run)
     if calibration is None:
-        err.print("the run is not calibrated yet: done now, against random corruptions")
-        try:
-            calibration = calibrate_run(run)
-        except RunError as error:  # a shared run that only others may write to
-            err.print(f"warning: not kept with the run: {error}", style="yellow")
-            calibration = calibrate_run(run, save=False)
+        err.print(
+            "the run is not calibrated: done now, against random corruptions, and not kept; "
+            f"hale calibrate {run.path} would keep it"
+        )
+        calibration = calibrate_run(run, save=False)
     return classify_triples(run, ids, calibration=calibration)
 
 
