@@ -44,7 +44,6 @@ def classify(
     TRIPLES has the columns head, relation and tail, and perhaps a label (1 or 0).
     With labels or --negatives, accuracy, F1 and the calibration error are reported.
     """
-    from hale.cli.plots import plot_reliability
     from hale.cli.tables import quality_table, verdicts_table
     from hale.runs.run import load_run
 
@@ -60,6 +59,8 @@ def classify(
     verdicts = _judge(loaded, ids)
     quality = None if labels is None else verdicts.quality(labels)
     if quality is not None and plot is not None:
+        from hale.cli.plots import plot_reliability
+
         plot_reliability({loaded.graph.name: quality}, plot)
         err.print(f"drawn: {plot}")
     if out_file is not None:

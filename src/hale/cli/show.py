@@ -30,12 +30,13 @@ def show(
         return
     if run is None:
         raise InputError("Name the folder of a run, or ask for --engine.")
-    from hale.cli.plots import plot_training
     from hale.cli.tables import metrics_table, settings_table
     from hale.runs.run import load_run
 
     loaded = load_run(run)
     if plot is not None:
+        from hale.cli.plots import plot_training
+
         plot_training(loaded, plot)
         err.print(f"drawn: {plot}")
     settings = loaded.settings.model_dump(mode="json")
