@@ -15,7 +15,6 @@ SOURCE = Path(hale.__file__).parent
 
 # Top to bottom: a package imports only from those above it, and from itself.
 ROOMS = [
-    "version",
     "errors",
     "settings",
     "data",

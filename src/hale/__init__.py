@@ -16,9 +16,7 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from hale import version
-
-__version__ = version.VERSION
+__version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from hale import engine, errors, models

@@ -86,7 +86,7 @@ class MissingExtraError(InputError):
     """An optional part that is not installed."""
 
     def __init__(self, what: str, extra: str) -> None:
-        super().__init__(f"{what} needs an optional part: pip install 'hale[{extra}]'")
+        super().__init__(f"{what} needs an optional part: pip install 'hale-kge[{extra}]'")
 
 
 class DownloadError(HaleError):

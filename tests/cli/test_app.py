@@ -10,9 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from hale import cli
+from hale import __version__, cli
 from hale.cli.app import COMMANDS, load_command
-from hale.version import VERSION
 from tests.cli.invoke import FAST, hale
 
 
@@ -48,7 +47,7 @@ def test_help_does_not_wait_for(name: str) -> None:
 
 
 def test_version() -> None:
-    assert hale("--version").stdout.strip() == f"hale {VERSION}"
+    assert hale("--version").stdout.strip() == f"hale {__version__}"
 
 
 def test_an_unknown_command_is_one_message_and_status_2() -> None:

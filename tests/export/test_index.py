@@ -141,7 +141,7 @@ def test_faults(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     with pytest.raises(InputError, match="cannot be read|damaged"):
         open_index(tmp_path / "x")
     monkeypatch.setitem(sys.modules, "usearch.index", None)
-    with pytest.raises(MissingExtraError, match=r"pip install 'hale\[index\]'"):
+    with pytest.raises(MissingExtraError, match=r"pip install 'hale-kge\[index\]'"):
         export_run(run, tmp_path / "y", form="index")
     assert not (tmp_path / "y").exists()
 

@@ -15,9 +15,9 @@ import typer
 import typer.main
 from typer.core import TyperCommand, TyperGroup
 
+from hale import __version__
 from hale.cli.controls import PlainConsole, escape_controls, json_line
 from hale.errors import HaleError, HaleWarning
-from hale.version import VERSION
 
 if TYPE_CHECKING:
     from hale.data.graph import Graph
@@ -114,7 +114,7 @@ def version(
 ) -> None:
     """Knowledge-graph embeddings in minutes, and the answers they give."""
     if wanted:
-        out.print(f"hale {VERSION}")
+        out.print(f"hale {__version__}")
         raise typer.Exit
 
 

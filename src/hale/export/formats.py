@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-import hale.version
+from hale import __version__
 from hale.errors import EvaluationError, UnknownNameError
 from hale.export.about import export_folder
 from hale.export.columnar import write_csv, write_parquet
@@ -46,7 +46,7 @@ def export_run(
     lifted = lift(run.model, tables.entities) if form == "index" else None
     about: dict[str, Any] = {
         "export": 1,
-        "hale": hale.version.VERSION,
+        "hale": __version__,
         "format": form,
         "graph": run.graph.name,
         "model": run.settings.model,

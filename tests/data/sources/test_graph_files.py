@@ -170,7 +170,7 @@ def test_rdf_faults(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(InputError, match="neither columns nor a header"):
         read_graph(path, columns="htr")
     monkeypatch.setitem(__import__("sys").modules, "pyoxigraph", None)
-    with pytest.raises(MissingExtraError, match=r"pip install 'hale\[rdf\]'"):
+    with pytest.raises(MissingExtraError, match=r"pip install 'hale-kge\[rdf\]'"):
         read_graph(path)
 
 

@@ -15,6 +15,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from hale import __version__
 from hale.data.datasets import load
 from hale.data.files import write_json
 from hale.data.graph import Graph
@@ -27,7 +28,6 @@ from hale.runs.systems import complete, train_alike
 from hale.settings import make_settings
 from hale.training.observer import Observer
 from hale.training.trainer import train
-from hale.version import VERSION
 
 
 @dataclass(frozen=True)
@@ -110,7 +110,7 @@ def fill(
         seed=seed,
         scale=scale,
         full_seconds=cell.seconds,
-        version=VERSION,
+        version=__version__,
         machine=machine(),
         settings=run.settings.model_dump(mode="json"),
         training=asdict(run.summary),
