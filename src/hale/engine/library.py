@@ -212,7 +212,7 @@ def _folders() -> list[Path]:
     # an editable install keeps what it built beside the other packages
     with contextlib.suppress(importlib.metadata.PackageNotFoundError):
         folders.append(
-            Path(str(importlib.metadata.distribution("hale-kge").locate_file("hale/engine")))
+            Path(str(importlib.metadata.distribution("hale-kge").locate_file("hale_kernel")))
         )
     return folders
 
