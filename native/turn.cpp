@@ -1,5 +1,4 @@
-// Query vectors of the models that rotate, and their gradients, one pass each; and rows that are
-// added to a table.
+// Query vectors of the models that rotate, and their gradients, one pass each.
 //
 // A relation r has turns (a, b), pairs of length one, and may have a shift s and a factor alpha:
 //
@@ -7,34 +6,19 @@
 //   q = x + s                                             RotE
 //   q = alpha (x + s) / max(1 + <x, s>, least)            RotL
 //
-// hale/geometry.py has the same in plain torch calls and is the reference. As those, one such pass
-// is a dozen small operations over (b, d) numbers and its gradient two dozen, each through memory.
+// hale/engine/geometry.py has the same in plain torch calls and is the reference. As those, one such
+// pass is a dozen small operations over (b, d) numbers and its gradient two dozen, each through
+// memory.
 #include <algorithm>
 #include <cstdint>
 #include <vector>
 
 #include "common.h"
+#include "problems.h"
 
 namespace {
 
 constexpr float kLeast = 0.1f;  // of RotL's denominator, as geometry.flexible_add has it
-
-struct Turn {
-    int64_t b, d, stride;   // rows, dimensions (even), numbers from one row of vectors to the next
-    int64_t relations;      // rows of the tables
-    const float* vectors;   // (b, stride), of which the first d are read
-    const int64_t* which;   // (b,) the relation of a row
-    const float* turns;     // (relations, d)
-    const float* shifts;    // (relations, d), or null
-    const float* alphas;    // (relations,), or null; only beside shifts
-    int32_t threads;
-    float* queries;           // (b, d) written by hale_turn
-    const float* by_queries;  // (b, d) the rest is for hale_turn_back
-    float* by_vectors;        // (b, d)
-    float* by_turns;          // (relations, d)
-    float* by_shifts;         // (relations, d), or null
-    float* by_alphas;         // (relations,), or null
-};
 
 ALWAYS_INLINE void rotate(const float* turn, const float* v, int64_t d, float* x) {
     for (int64_t k = 0; k < d; k += 2) {
@@ -147,14 +131,6 @@ void turn_back(const Turn& ask) {
     }
 }
 
-struct Rows {
-    int64_t b, d;
-    float* table;        // (n, d) added to
-    const int64_t* ids;  // (b,) rows of the table
-    const float* rows;   // (b, d)
-    int32_t threads;
-};
-
 }  // namespace
 
 HALE_EXPORT int64_t hale_turn_size() { return sizeof(Turn); }
@@ -164,10 +140,3 @@ HALE_EXPORT void hale_turn(const Turn* ask) { turn(*ask); }
 HALE_EXPORT int64_t hale_turn_back_size() { return sizeof(Turn); }
 
 HALE_EXPORT void hale_turn_back(const Turn* ask) { turn_back(*ask); }
-
-HALE_EXPORT int64_t hale_add_rows_size() { return sizeof(Rows); }
-
-HALE_EXPORT void hale_add_rows(const Rows* ask) {
-#pragma omp parallel num_threads(std::max(1, ask->threads))
-    add_rows(ask->table, ask->d, ask->ids, ask->rows, ask->b, 1.0f);
-}

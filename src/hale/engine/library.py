@@ -26,7 +26,7 @@ NAMES = ("auto", "native", "tiles")
 
 
 class Uniformity(ctypes.Structure):
-    """The C++ struct Problem, field by field."""
+    """The C++ struct of the same name, field by field."""
 
     _fields_ = (
         ("m", ctypes.c_int64),
