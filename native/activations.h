@@ -24,14 +24,15 @@ struct Own {
 
 inline float middle_of(float beta, float gamma) { return (beta * 0.5f + std::log(gamma)) * kLog2e; }
 
-// Hanon: gamma times a sigmoid. Bounded by gamma, it needs no floor: exp(-h) stays in range.
+// Hanon: gamma times a sigmoid. Bounded by gamma, it needs no floor: exp(-h) stays in range. So do
+// the odds u, for x >= 0, where `middle` does.
 struct Hanon {
     static constexpr bool bounded = true;
     float beta, steepness;  // beta, beta log2(e)
     explicit Hanon(float b) : beta(b), steepness(b * kLog2e) {}
     float factor(float gamma) const { return beta * gamma; }
     ALWAYS_INLINE Weighed weigh(Vec x, const Own& own) const {
-        Vec y = larger(splat(-125.0f), own.middle - x * splat(steepness));
+        Vec y = larger(splat(-kMaxPower), own.middle - x * splat(steepness));
         Vec u = exp2(y), share = reciprocal(u + splat(1.0f)), rest = u * share;  // 1 - share
         Vec w = exp2(share * (own.gamma * splat(-kLog2e)));
         return {w, w * (share * rest)};
@@ -45,15 +46,15 @@ ALWAYS_INLINE Vec above(Vec value, Vec floor) {
     return exp_minus(larger(splat(0.0f), value - floor));
 }
 
-// A Hanon whose bound is beyond exp()'s range.
+// A Hanon whose bound or middle is beyond exp()'s range.
 struct SteepHanon {
     static constexpr bool bounded = false;
     float beta, steepness;
     explicit SteepHanon(float b) : beta(b), steepness(b * kLog2e) {}
     float factor(float) const { return beta; }
     ALWAYS_INLINE Vec odds(Vec x, const Own& own) const {
-        Vec y = larger(splat(-125.0f), own.middle - x * splat(steepness));
-        return exp2(smaller(splat(125.0f), y));
+        Vec y = larger(splat(-kMaxPower), own.middle - x * splat(steepness));
+        return exp2(smaller(splat(kMaxPower), y));
     }
     ALWAYS_INLINE Vec value(Vec x, const Own& own) const {
         return reciprocal(odds(x, own) + splat(1.0f)) * own.gamma;

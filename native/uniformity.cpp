@@ -92,11 +92,13 @@ void run(const Uniformity& ask, const A& h) {
 void sweep(const Uniformity& ask) {
     constexpr float kSafeBound = 60.0f;  // exp(-60) is far from the smallest float
     switch (ask.activation) {
-        case kHanon:
-            if (*std::max_element(ask.gammas, ask.gammas + ask.m) <= kSafeBound) {
+        case kHanon: {
+            const float bound = *std::max_element(ask.gammas, ask.gammas + ask.m);
+            if (bound <= kSafeBound && middle_of(ask.beta, bound) <= kMaxPower) {
                 return run(ask, Hanon{ask.beta});
             }
             return run(ask, SteepHanon{ask.beta});
+        }
         case kHalin:
             return run(ask, Halin{ask.beta});
         case kXExp:

@@ -87,8 +87,10 @@ ALWAYS_INLINE void keep(Vec& x) {
 
 constexpr float kLog2e = 1.44269504088896341f;
 
-// 2^y for -125 <= y <= 125, to 2e-7: the nearest power of two by rounding with a large constant
-// and adding to the exponent bits, times a polynomial on [-1/2, 1/2].
+constexpr float kMaxPower = 125.0f;
+
+// 2^y for -kMaxPower <= y <= kMaxPower, to 2e-7: the nearest power of two by rounding with a large
+// constant and adding to the exponent bits, times a polynomial on [-1/2, 1/2].
 ALWAYS_INLINE Vec exp2(Vec y) {
     const Vec magic = splat(12582912.0f);  // 1.5 * 2^23
     Vec shifted = y + magic;
@@ -103,7 +105,7 @@ ALWAYS_INLINE Vec exp2(Vec y) {
 }
 
 // exp(-x) for x >= 0; beyond float's range the smallest power instead of zero.
-ALWAYS_INLINE Vec exp_minus(Vec x) { return exp2(larger(splat(-125.0f), x * splat(-kLog2e))); }
+ALWAYS_INLINE Vec exp_minus(Vec x) { return exp2(larger(splat(-kMaxPower), x * splat(-kLog2e))); }
 
 ALWAYS_INLINE Vec reciprocal(Vec x) {
 #if defined(__AVX512F__)
