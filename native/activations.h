@@ -1,5 +1,5 @@
-// Activations h: vectors of w = exp(floor - h(x)) and g = w h'(x) / factor(gamma) for the sweep over
-// all entities, and one number at a time for positives.
+// Activations h: vectors of w = exp(floor - h(x)) and g = w h'(x) / factor(gamma) for the sweep
+// over all entities, and one number at a time for positives.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// The alignment term of the HaLE loss: a_i = h(c_i |q_i - e_t(i)|^2) of positives, and the gradients
-// of a weighted sum of them, or of their squares.
+// The alignment term of the HaLE loss: a_i = h(c_i |q_i - e_t(i)|^2) of positives, and the
+// gradients of a weighted sum of them, or of their squares.
 #include <algorithm>
 #include <cstdint>
 
@@ -37,7 +37,5 @@ void align(const Alignment& ask) {
 }
 
 }  // namespace
-
-HALE_EXPORT int64_t hale_alignment_size() { return sizeof(Alignment); }
 
 HALE_EXPORT void hale_alignment(const Alignment* ask) { align(*ask); }

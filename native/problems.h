@@ -1,74 +1,97 @@
-// What each function of the kernel is asked for and gives back, field by field as
-// hale/engine/library.py has it.
+// What each function of the kernel is asked for and gives back.
+//
+// hale/engine/structures.py has the same structures, field by field. Each is written down once, as
+// a list: the struct is made from it, and the fingerprint by which Python knows that its fields
+// are these (fingerprint.cpp).
 #pragma once
 
 #include <cstdint>
 
 enum Activation : int32_t { kHanon, kHalin, kXExp, kDouble, kArctanh, kIdentity };
 
+#define HALE_DECLARE(type, name) type name;
+
 // The uniformity term over all entities.
+#define HALE_UNIFORMITY(FIELD)                                                              \
+    FIELD(int64_t, m)                /* queries */                                          \
+    FIELD(int64_t, n)                /* entities */                                         \
+    FIELD(int64_t, d)                /* dimensions */                                       \
+    FIELD(const float*, queries)     /* (m, d) */                                           \
+    FIELD(const float*, entities)    /* (n, d) */                                           \
+    FIELD(const float*, scale)       /* (m,) */                                             \
+    FIELD(int32_t, activation)                                                              \
+    FIELD(float, beta)                                                                      \
+    FIELD(const float*, gammas)      /* (m,) bounds of the activation, query by query */    \
+    FIELD(const int64_t*, left_out)  /* entities left out, query by query, ascending */     \
+    FIELD(const int64_t*, left_from) /* (m + 1,) where those of a query begin */            \
+    FIELD(float, share)              /* weight of a query in the value: 1 / their number */ \
+    FIELD(int32_t, add)              /* add to by_entity instead of writing it */           \
+    FIELD(int32_t, threads)                                                                 \
+    FIELD(float*, workspace)         /* workspace_size() floats; null: no gradients */      \
+    FIELD(double*, logs)             /* (m,) log Z_i */                                     \
+    FIELD(float*, by_query)          /* (m, d) */                                           \
+    FIELD(float*, by_entity)         /* (n, d) */                                           \
+    FIELD(float*, by_scale)          /* (m,) */
+
 struct Uniformity {
-    int64_t m, n, d;         // queries, entities, dimensions
-    const float* queries;    // (m, d)
-    const float* entities;   // (n, d)
-    const float* scale;      // (m,)
-    int32_t activation;
-    float beta;
-    const float* gammas;      // (m,) the bound of the activation, for each query its own
-    const int64_t* left_out;  // entities left out, query by query, ascending for each
-    const int64_t* left_from;  // (m + 1,) where those of a query begin
-    float share;                 // weight of each query in the value: 1 / number of all queries
-    int32_t add;                 // add to by_entity instead of writing it
-    int32_t threads;
-    float* workspace;  // workspace_size() floats, or null when no gradients are wanted
-    double* logs;      // (m,)   log Z_i
-    float* by_query;   // (m, d)
-    float* by_entity;  // (n, d)
-    float* by_scale;   // (m,)
+    HALE_UNIFORMITY(HALE_DECLARE)
 };
 
 // The alignment term of positives.
+#define HALE_ALIGNMENT(FIELD)                                              \
+    FIELD(int64_t, b)             /* positives */                          \
+    FIELD(int64_t, d)             /* dimensions */                         \
+    FIELD(const float*, queries)  /* (b, d) */                             \
+    FIELD(const float*, entities) /* (n, d) */                             \
+    FIELD(const float*, scale)    /* (b,) */                               \
+    FIELD(const int64_t*, tails)  /* (b,) rows of entities */              \
+    FIELD(int32_t, activation)                                             \
+    FIELD(float, beta)                                                     \
+    FIELD(const float*, gammas)   /* (b,) bounds */                        \
+    FIELD(int32_t, square)        /* whether the sum is of a_i^2 */        \
+    FIELD(float, share)           /* weight of each positive in the sum */ \
+    FIELD(int32_t, threads)                                                \
+    FIELD(float*, activated)      /* (b,) a_i */                           \
+    FIELD(float*, by_query)       /* (b, d) */                             \
+    FIELD(float*, by_entity)      /* (n, d) added to */                    \
+    FIELD(float*, by_scale)       /* (b,) */
+
 struct Alignment {
-    int64_t b, d;           // positives, dimensions
-    const float* queries;   // (b, d)
-    const float* entities;  // (n, d)
-    const float* scale;     // (b,)
-    const int64_t* tails;   // (b,) rows of entities
-    int32_t activation;
-    float beta;
-    const float* gammas;  // (b,) bounds
-    int32_t square;    // whether the sum is of a_i^2
-    float share;       // weight of each positive in the sum
-    int32_t threads;
-    float* activated;  // (b,)   a_i
-    float* by_query;   // (b, d)
-    float* by_entity;  // (n, d) added to
-    float* by_scale;   // (b,)
+    HALE_ALIGNMENT(HALE_DECLARE)
 };
 
 // Query vectors of the models that rotate.
+#define HALE_TURN(FIELD)                                                              \
+    FIELD(int64_t, b)               /* rows */                                        \
+    FIELD(int64_t, d)               /* dimensions (even) */                           \
+    FIELD(int64_t, stride)          /* numbers from one row of vectors to the next */ \
+    FIELD(int64_t, relations)       /* rows of the tables */                          \
+    FIELD(const float*, vectors)    /* (b, stride), of which the first d are read */  \
+    FIELD(const int64_t*, which)    /* (b,) the relation of a row */                  \
+    FIELD(const float*, turns)      /* (relations, d) */                              \
+    FIELD(const float*, shifts)     /* (relations, d), or null */                     \
+    FIELD(const float*, alphas)     /* (relations,), or null; only beside shifts */   \
+    FIELD(int32_t, threads)                                                           \
+    FIELD(float*, queries)          /* (b, d) written by hale_turn */                 \
+    FIELD(const float*, by_queries) /* (b, d) the rest is for hale_turn_back */       \
+    FIELD(float*, by_vectors)       /* (b, d) */                                      \
+    FIELD(float*, by_turns)         /* (relations, d) */                              \
+    FIELD(float*, by_shifts)        /* (relations, d), or null */                     \
+    FIELD(float*, by_alphas)        /* (relations,), or null */
+
 struct Turn {
-    int64_t b, d, stride;   // rows, dimensions (even), numbers from one row of vectors to the next
-    int64_t relations;      // rows of the tables
-    const float* vectors;   // (b, stride), of which the first d are read
-    const int64_t* which;   // (b,) the relation of a row
-    const float* turns;     // (relations, d)
-    const float* shifts;    // (relations, d), or null
-    const float* alphas;    // (relations,), or null; only beside shifts
-    int32_t threads;
-    float* queries;           // (b, d) written by hale_turn
-    const float* by_queries;  // (b, d) the rest is for hale_turn_back
-    float* by_vectors;        // (b, d)
-    float* by_turns;          // (relations, d)
-    float* by_shifts;         // (relations, d), or null
-    float* by_alphas;         // (relations,), or null
+    HALE_TURN(HALE_DECLARE)
 };
 
 // Rows that are added to a table.
+#define HALE_ROWS(FIELD)                                    \
+    FIELD(int64_t, b)          /* rows */                   \
+    FIELD(int64_t, d)          /* dimensions */             \
+    FIELD(float*, table)       /* (n, d) added to */        \
+    FIELD(const int64_t*, ids) /* (b,) rows of the table */ \
+    FIELD(const float*, rows)  /* (b, d) */                 \
+    FIELD(int32_t, threads)
+
 struct Rows {
-    int64_t b, d;
-    float* table;        // (n, d) added to
-    const int64_t* ids;  // (b,) rows of the table
-    const float* rows;   // (b, d)
-    int32_t threads;
+    HALE_ROWS(HALE_DECLARE)
 };

@@ -5,8 +5,6 @@
 #include "problems.h"
 #include "rows.h"
 
-HALE_EXPORT int64_t hale_add_rows_size() { return sizeof(Rows); }
-
 HALE_EXPORT void hale_add_rows(const Rows* ask) {
 #pragma omp parallel num_threads(std::max(1, ask->threads))
     add_rows(ask->table, ask->d, ask->ids, ask->rows, ask->b, 1.0f);

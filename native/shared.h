@@ -14,7 +14,7 @@ namespace {
 // Whether the last of d dimensions would be alone in its vector, as an entity's height often is.
 inline bool is_lone(int64_t d) { return d > 1 && d % kLanes == 1; }
 
-inline int64_t padded(int64_t count, int64_t unit = kLanes) { return (count + unit - 1) / unit * unit; }
+inline int64_t padded(int64_t count) { return (count + kLanes - 1) / kLanes * kLanes; }
 
 struct Shared {
     const Uniformity& ask;

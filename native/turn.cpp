@@ -6,9 +6,9 @@
 //   q = x + s                                             RotE
 //   q = alpha (x + s) / max(1 + <x, s>, least)            RotL
 //
-// hale/engine/geometry.py has the same in plain torch calls and is the reference. As those, one such
-// pass is a dozen small operations over (b, d) numbers and its gradient two dozen, each through
-// memory.
+// hale/engine/geometry.py has the same in plain torch calls and is the reference. As those, one
+// such pass is a dozen small operations over (b, d) numbers and its gradient two dozen, each
+// through memory.
 #include <algorithm>
 #include <cstdint>
 #include <vector>
@@ -133,10 +133,6 @@ void turn_back(const Turn& ask) {
 
 }  // namespace
 
-HALE_EXPORT int64_t hale_turn_size() { return sizeof(Turn); }
-
 HALE_EXPORT void hale_turn(const Turn* ask) { turn(*ask); }
-
-HALE_EXPORT int64_t hale_turn_back_size() { return sizeof(Turn); }
 
 HALE_EXPORT void hale_turn_back(const Turn* ask) { turn_back(*ask); }

@@ -117,8 +117,6 @@ int64_t workspace_size(int64_t m, int64_t n) { return n * padded(m) + Worker::kS
 
 }  // namespace
 
-HALE_EXPORT int64_t hale_uniformity_size() { return sizeof(Uniformity); }
-
 HALE_EXPORT int64_t hale_workspace_size(int64_t m, int64_t n) { return workspace_size(m, n); }
 
 HALE_EXPORT void hale_uniformity(const Uniformity* ask) { sweep(*ask); }

@@ -5,7 +5,9 @@ uniformity   the uniformity term alone, for squared L2 distances
 partition    the same sum for any score, in chunks of queries
 tiles        uniformity by plain torch calls on tiles of entities, any device: the reference
 native       the same in C++, for float32 on the CPU
-choice       which of the two sweeps; hale.engine.library has the library, which build runs, and why
+choice       which of the two sweeps
+library      the C++ library: which build runs, and why
+structures   what its functions take
 """
 
 from hale.engine.contrast import Contrast, contrast

@@ -1,4 +1,4 @@
-"""The native kernel's library: which build runs, and why; its structures and functions.
+"""The native kernel's library: which build runs, and why.
 
 It holds what takes the time of a training step on the CPU. Whoever calls it has the same in plain
 torch calls beside it, for other devices and types and for machines on which it was not built.
@@ -18,108 +18,14 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from hale.engine.structures import FUNCTIONS, fingerprint
 from hale.errors import InputError
 
 # One library per instruction set, each able to run all that those before it can.
 BUILDS = ("baseline", "avx2", "avx512")
 NAMES = ("auto", "native", "tiles")
 
-
-class Uniformity(ctypes.Structure):
-    """The C++ struct of the same name, field by field."""
-
-    _fields_ = (
-        ("m", ctypes.c_int64),
-        ("n", ctypes.c_int64),
-        ("d", ctypes.c_int64),
-        ("queries", ctypes.c_void_p),
-        ("entities", ctypes.c_void_p),
-        ("scale", ctypes.c_void_p),
-        ("activation", ctypes.c_int32),
-        ("beta", ctypes.c_float),
-        ("gammas", ctypes.c_void_p),
-        ("left_out", ctypes.c_void_p),
-        ("left_from", ctypes.c_void_p),
-        ("share", ctypes.c_float),
-        ("add", ctypes.c_int32),
-        ("threads", ctypes.c_int32),
-        ("workspace", ctypes.c_void_p),
-        ("logs", ctypes.c_void_p),
-        ("by_query", ctypes.c_void_p),
-        ("by_entity", ctypes.c_void_p),
-        ("by_scale", ctypes.c_void_p),
-    )
-
-
-class Alignment(ctypes.Structure):
-    """The C++ struct of the same name, field by field."""
-
-    _fields_ = (
-        ("b", ctypes.c_int64),
-        ("d", ctypes.c_int64),
-        ("queries", ctypes.c_void_p),
-        ("entities", ctypes.c_void_p),
-        ("scale", ctypes.c_void_p),
-        ("tails", ctypes.c_void_p),
-        ("activation", ctypes.c_int32),
-        ("beta", ctypes.c_float),
-        ("gammas", ctypes.c_void_p),
-        ("square", ctypes.c_int32),
-        ("share", ctypes.c_float),
-        ("threads", ctypes.c_int32),
-        ("activated", ctypes.c_void_p),
-        ("by_query", ctypes.c_void_p),
-        ("by_entity", ctypes.c_void_p),
-        ("by_scale", ctypes.c_void_p),
-    )
-
-
-class Turn(ctypes.Structure):
-    """The C++ struct of the same name, field by field."""
-
-    _fields_ = (
-        ("b", ctypes.c_int64),
-        ("d", ctypes.c_int64),
-        ("stride", ctypes.c_int64),
-        ("relations", ctypes.c_int64),
-        ("vectors", ctypes.c_void_p),
-        ("which", ctypes.c_void_p),
-        ("turns", ctypes.c_void_p),
-        ("shifts", ctypes.c_void_p),
-        ("alphas", ctypes.c_void_p),
-        ("threads", ctypes.c_int32),
-        ("queries", ctypes.c_void_p),
-        ("by_queries", ctypes.c_void_p),
-        ("by_vectors", ctypes.c_void_p),
-        ("by_turns", ctypes.c_void_p),
-        ("by_shifts", ctypes.c_void_p),
-        ("by_alphas", ctypes.c_void_p),
-    )
-
-
-class Rows(ctypes.Structure):
-    """The C++ struct of the same name, field by field."""
-
-    _fields_ = (
-        ("b", ctypes.c_int64),
-        ("d", ctypes.c_int64),
-        ("table", ctypes.c_void_p),
-        ("ids", ctypes.c_void_p),
-        ("rows", ctypes.c_void_p),
-        ("threads", ctypes.c_int32),
-    )
-
-
-OTHER_SOURCES = "the kernel was built from other sources; install hale again"
-
-# What each function takes; the library tells the size of it by another, NAME_size.
-FUNCTIONS: dict[str, type[ctypes.Structure]] = {
-    "hale_uniformity": Uniformity,
-    "hale_alignment": Alignment,
-    "hale_turn": Turn,
-    "hale_turn_back": Turn,
-    "hale_add_rows": Rows,
-}
+OTHER_SOURCES = "the kernel was built from other sources; install hale-kge again"
 
 
 class NativeMissingError(Exception):
@@ -182,18 +88,19 @@ def chosen_build() -> str:
 def library(build: str) -> ctypes.CDLL:
     """The kernel's library of one build, checked and declared."""
     chosen = _load(build)
-    chosen.hale_workspace_size.restype = ctypes.c_int64
-    chosen.hale_workspace_size.argtypes = (ctypes.c_int64, ctypes.c_int64)
-    for name, structure in FUNCTIONS.items():
-        try:
-            function, size = getattr(chosen, name), getattr(chosen, f"{name}_size")
-        except AttributeError:
-            raise NativeMissingError(OTHER_SOURCES) from None
-        size.restype = ctypes.c_int64
-        if size() != ctypes.sizeof(structure):
+    try:
+        chosen.hale_fingerprint.restype = ctypes.c_char_p
+        told = chosen.hale_fingerprint().decode()
+        if told != fingerprint(dict.fromkeys(FUNCTIONS.values())):
             raise NativeMissingError(OTHER_SOURCES)
-        function.restype = None
-        function.argtypes = (ctypes.POINTER(structure),)
+        chosen.hale_workspace_size.restype = ctypes.c_int64
+        chosen.hale_workspace_size.argtypes = (ctypes.c_int64, ctypes.c_int64)
+        for name, structure in FUNCTIONS.items():
+            function = getattr(chosen, name)
+            function.restype = None
+            function.argtypes = (ctypes.POINTER(structure),)
+    except AttributeError:  # a function that it does not have
+        raise NativeMissingError(OTHER_SOURCES) from None
     return chosen
 
 

@@ -9,6 +9,7 @@ from torch import Tensor
 
 from hale.engine import library as kernel
 from hale.engine.activations import Activation, Arctanh, Double, Halin, Hanon, Identity, XExp
+from hale.engine.structures import Alignment, Uniformity
 from hale.engine.tiles import Gradients, Pairs, Swept
 
 # In the order of the C++ enum.
@@ -64,7 +65,7 @@ def sweep(
     block = m if not gradients else max(16, min(m, BLOCK_ELEMENTS // n // 16 * 16))
     for start in range(0, m, block):
         count = min(block, m - start)
-        problem = kernel.Uniformity(
+        problem = Uniformity(
             m=count,
             n=n,
             d=d,
@@ -116,7 +117,7 @@ def align(
     activated, by_scale = torch.empty_like(scale), torch.empty_like(scale)
     by_query = torch.empty_like(queries)
     bounds = _bounds(activation, gammas, queries)
-    problem = kernel.Alignment(
+    problem = Alignment(
         b=len(queries),
         d=queries.shape[1],
         queries=queries.data_ptr(),

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from hale.engine import library as kernel
+from hale.engine.structures import Rows
 
 
 def with_rows(table: Tensor, ids: Tensor) -> tuple[Tensor, Tensor]:
@@ -39,7 +40,7 @@ def add_rows(table: Tensor, ids: Tensor, rows: Tensor) -> Tensor:
     if not (fits and table.is_contiguous() and kernel.takes(table, rows)):
         return table.index_add_(0, ids, rows)
     ids, rows = within(ids, len(table)), rows.contiguous()
-    problem = kernel.Rows(
+    problem = Rows(
         b=len(ids),
         d=table.shape[1],
         table=table.data_ptr(),

@@ -15,6 +15,7 @@ from torch.autograd.function import once_differentiable
 from hale.engine import geometry
 from hale.engine import library as kernel
 from hale.engine.rows import within
+from hale.engine.structures import Turn
 
 ROWS_OF_THREAD = 256  # fewer are not worth another thread
 MOST_OF_TABLES = 1 << 22  # numbers of a relation table, of which each thread sums up two
@@ -122,8 +123,8 @@ def _problem(
     turns: Tensor,
     shifts: Tensor | None,
     alphas: Tensor | None,
-) -> kernel.Turn:
-    return kernel.Turn(
+) -> Turn:
+    return Turn(
         b=len(vectors),
         d=vectors.shape[1],
         stride=vectors.stride(0),

@@ -1,0 +1,124 @@
+"""What the native kernel's functions take: structures, field by field those of native/problems.h.
+
+A field that differs from its C++ twin in name, kind, place or size would be read as another, so the
+library tells its fields and is refused where they are not these.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Iterable
+
+
+class Uniformity(ctypes.Structure):
+    """The uniformity term over all entities."""
+
+    _fields_ = (
+        ("m", ctypes.c_int64),
+        ("n", ctypes.c_int64),
+        ("d", ctypes.c_int64),
+        ("queries", ctypes.c_void_p),
+        ("entities", ctypes.c_void_p),
+        ("scale", ctypes.c_void_p),
+        ("activation", ctypes.c_int32),
+        ("beta", ctypes.c_float),
+        ("gammas", ctypes.c_void_p),
+        ("left_out", ctypes.c_void_p),
+        ("left_from", ctypes.c_void_p),
+        ("share", ctypes.c_float),
+        ("add", ctypes.c_int32),
+        ("threads", ctypes.c_int32),
+        ("workspace", ctypes.c_void_p),
+        ("logs", ctypes.c_void_p),
+        ("by_query", ctypes.c_void_p),
+        ("by_entity", ctypes.c_void_p),
+        ("by_scale", ctypes.c_void_p),
+    )
+
+
+class Alignment(ctypes.Structure):
+    """The alignment term of positives."""
+
+    _fields_ = (
+        ("b", ctypes.c_int64),
+        ("d", ctypes.c_int64),
+        ("queries", ctypes.c_void_p),
+        ("entities", ctypes.c_void_p),
+        ("scale", ctypes.c_void_p),
+        ("tails", ctypes.c_void_p),
+        ("activation", ctypes.c_int32),
+        ("beta", ctypes.c_float),
+        ("gammas", ctypes.c_void_p),
+        ("square", ctypes.c_int32),
+        ("share", ctypes.c_float),
+        ("threads", ctypes.c_int32),
+        ("activated", ctypes.c_void_p),
+        ("by_query", ctypes.c_void_p),
+        ("by_entity", ctypes.c_void_p),
+        ("by_scale", ctypes.c_void_p),
+    )
+
+
+class Turn(ctypes.Structure):
+    """Query vectors of the models that rotate, and their gradients."""
+
+    _fields_ = (
+        ("b", ctypes.c_int64),
+        ("d", ctypes.c_int64),
+        ("stride", ctypes.c_int64),
+        ("relations", ctypes.c_int64),
+        ("vectors", ctypes.c_void_p),
+        ("which", ctypes.c_void_p),
+        ("turns", ctypes.c_void_p),
+        ("shifts", ctypes.c_void_p),
+        ("alphas", ctypes.c_void_p),
+        ("threads", ctypes.c_int32),
+        ("queries", ctypes.c_void_p),
+        ("by_queries", ctypes.c_void_p),
+        ("by_vectors", ctypes.c_void_p),
+        ("by_turns", ctypes.c_void_p),
+        ("by_shifts", ctypes.c_void_p),
+        ("by_alphas", ctypes.c_void_p),
+    )
+
+
+class Rows(ctypes.Structure):
+    """Rows that are added to a table."""
+
+    _fields_ = (
+        ("b", ctypes.c_int64),
+        ("d", ctypes.c_int64),
+        ("table", ctypes.c_void_p),
+        ("ids", ctypes.c_void_p),
+        ("rows", ctypes.c_void_p),
+        ("threads", ctypes.c_int32),
+    )
+
+
+FUNCTIONS: dict[str, type[ctypes.Structure]] = {
+    "hale_uniformity": Uniformity,
+    "hale_alignment": Alignment,
+    "hale_turn": Turn,
+    "hale_turn_back": Turn,
+    "hale_add_rows": Rows,
+}
+
+_KINDS = {
+    ctypes.c_int64: "int",
+    ctypes.c_int32: "int",
+    ctypes.c_float: "float",
+    ctypes.c_void_p: "pointer",
+}
+
+
+def fingerprint(structures: Iterable[type[ctypes.Structure]]) -> str:
+    """One line a structure: its name, and of each field name:kind:offset:size."""
+    return "".join(
+        f"{structure.__name__} {' '.join(_told_fields(structure))}\n" for structure in structures
+    )
+
+
+def _told_fields(structure: type[ctypes.Structure]) -> Iterable[str]:
+    for name, kind, *_ in structure._fields_:
+        place = getattr(structure, name)
+        yield f"{name}:{_KINDS[kind]}:{place.offset}:{place.size}"
