@@ -18,7 +18,7 @@ def nowhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setenv("HALE_NATIVE", str(tmp_path))
     monkeypatch.delenv("HALE_BUILD", raising=False)
     monkeypatch.delenv("HALE_ENGINE", raising=False)
-    caches = (kernel.builds, kernel.library, kernel._found, choice._explain)
+    caches = (kernel._best_build, kernel.library, kernel._found, choice._explain)
     for cached in caches:
         cached.cache_clear()
     yield
@@ -55,6 +55,17 @@ def test_a_missing_kernel_is_explained_once(nowhere: None) -> None:
     assert current().name == "tiles"
 
 
+def test_without_a_kernel_there_are_no_builds(
+    nowhere: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert kernel.builds() == ()
+    with pytest.raises(kernel.NativeMissingError, match="libhale_baseline.so was not built"):
+        kernel.chosen_build()
+    monkeypatch.setenv("HALE_BUILD", "avx2")
+    with pytest.raises(kernel.NativeMissingError, match="libhale_baseline.so was not built"):
+        kernel.chosen_build()
+
+
 def test_asking_for_a_missing_kernel_is_an_error(
     nowhere: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -75,6 +86,10 @@ def test_names(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HALE_ENGINE", "warp")
     with pytest.raises(InputError, match="HALE_ENGINE is one of"):
         current()
+
+
+@pytest.mark.skipif(not kernel.builds(), reason="no kernel was built here")
+def test_a_build_that_does_not_run_here(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HALE_ENGINE", "auto")
     monkeypatch.setenv("HALE_BUILD", "avx9000")
     assert "does not run here" in current().why

@@ -67,21 +67,28 @@ def takes(*tensors: Tensor) -> bool:
     return fits and current().name == "native"
 
 
-@cache
 def builds() -> tuple[str, ...]:
-    """The builds that this processor can run, the best last."""
-    baseline = _load("baseline")
-    baseline.hale_best_build.restype = ctypes.c_char_p
-    best = baseline.hale_best_build().decode()
-    return BUILDS[: BUILDS.index(best) + 1]
+    """The builds that this processor can run, the best last; none where none was built."""
+    try:
+        return BUILDS[: BUILDS.index(_best_build()) + 1]
+    except NativeMissingError:
+        return ()
 
 
 def chosen_build() -> str:
     """The best build, or the one that the environment asks for (``HALE_BUILD``)."""
-    asked = os.environ.get("HALE_BUILD") or builds()[-1]
+    best = _best_build()  # says why, where there is none
+    asked = os.environ.get("HALE_BUILD") or best
     if asked not in builds():
         raise NativeMissingError(f"HALE_BUILD={asked} does not run here; {builds()} do")
     return asked
+
+
+@cache
+def _best_build() -> str:
+    baseline = _load("baseline")
+    baseline.hale_best_build.restype = ctypes.c_char_p
+    return str(baseline.hale_best_build().decode())
 
 
 @cache
