@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from hale.data.graph import Graph, GraphSize, KnownAnswers, Vocabulary
+from hale.data.graph import SPLITS, Graph, GraphSize, KnownAnswers, Vocabulary
 from hale.errors import EvaluationError, InputError, UnknownNameError
 from hale.evaluation import ranks as ranking
 from hale.evaluation.evaluator import evaluate_model
@@ -181,3 +182,17 @@ def test_faults(graph: Graph, line: Graph) -> None:
     bare = Graph("bare", line.entities, line.relations, line.train, line.test[:0], line.test[:0])
     with pytest.raises(InputError, match="no test triples"):
         evaluate_model(model, bare, "test")
+
+
+@pytest.mark.parametrize("split", SPLITS)
+def test_a_better_answer_steps_aside_whichever_split_knows_it(line: Graph, split: str) -> None:
+    """(p0, next, ?) sits at 1: p1 is there, p0 and the target p2 are both 1 away."""
+    none, asked = line.test[:0], np.array([[0, 0, 2]])
+    splits = {"train": none, "valid": none, "test": asked}
+    model = line_model(line)
+    alone = evaluate_model(model, replace(line, **splits), "test")
+    assert alone.by_direction["tail"].mean_rank == 2.5, "behind p1, beside p0"
+    splits[split] = np.concatenate([splits[split], [[0, 0, 1]]])
+    report = evaluate_model(model, replace(line, **splits), "test")
+    ranks = [1.5, 1.0] if split == "test" else [1.5]  # p1 is asked for too: first, p0 beside none
+    assert report.by_direction["tail"] == Metrics.of(np.array(ranks))

@@ -5,10 +5,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from hale.data.graph import SPLITS
 from hale.errors import EvaluationError
+from hale.evaluation.evaluator import Metrics
 from hale.evaluation.validation import Validation
 from hale.models import make_model
 from tests.conftest import ring
+from tests.line_run import line_run
 
 
 def triples(rows: np.ndarray) -> list[tuple[int, ...]]:  # type: ignore[type-arg]
@@ -45,3 +48,21 @@ def test_scores_that_are_not_finite_are_seen_without_a_valid_split() -> None:
         table.data.fill_(float("nan"))
     with pytest.raises(EvaluationError):
         validation.metrics(model)
+
+
+@pytest.mark.parametrize("split", SPLITS)
+def test_a_better_answer_steps_aside_whichever_split_knows_it(split: str) -> None:
+    """Entity i sits at i, 'next' adds one: to (0, next, ?) 1 is nearer than the target 3."""
+    graph = line_run(5).graph
+    splits = {"train": graph.train[-1:], "valid": np.array([[0, 0, 3]]), "test": graph.test[:0]}
+    model = line_run(5).model
+    # tails: 1 is 0 away, 0 and 2 are 1 away, 3 is 2 away; heads (sits at 2): 2, 1 and 3, then 0
+    # and 4 beside each other
+    alone = Validation(replace(graph, **splits), 10, seed=0).metrics(model)
+    assert alone["mean_rank"] == (4 + 4.5) / 2
+    splits[split] = np.concatenate([splits[split], [[0, 0, 1]]])
+    found = Validation(replace(graph, **splits), 10, seed=0).metrics(model)
+    ranks = [3.0, 4.5]  # 1 steps aside
+    if split == "valid":
+        ranks += [1.0, 1.0]  # (0, next, 1) in both directions
+    assert found == Metrics.of(np.array(ranks)).as_dict()
