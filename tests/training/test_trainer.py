@@ -6,6 +6,7 @@ import json
 import math
 import os
 import signal
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from hale.data.graph import Graph, Ids, KnownAnswers, Vocabulary
 from hale.errors import RunError, SettingsError, TrainingError
 from hale.evaluation.evaluator import evaluate
 from hale.models import MODELS, Model
+from hale.objectives import Loss
 from hale.runs.folder import RunFolder
 from hale.runs.run import Record, Run, load_run
 from hale.settings import Settings, make_settings
@@ -498,3 +500,40 @@ def test_settings_of_another_strategy_are_refused_in_both(graph: Graph) -> None:
     ):
         with pytest.raises(SettingsError, match="queries: not for samneg, only for hale"):
             call()
+
+
+class Downhill:
+    """The sum of all entity vectors: every entry has the gradient one, at every step."""
+
+    def at(self, progress: float) -> Downhill:
+        return self
+
+    def __call__(self, model: Model, *_: object) -> Loss:
+        total = model.entities().sum()
+        return Loss(total, {"sum": total.detach()})
+
+
+@pytest.mark.parametrize(
+    ("decay", "factors"), [(1.0, [1, 0.75, 0.5, 0.25]), (0.5, [1, 1, 1, 0.5]), (0.0, [1, 1, 1, 1])]
+)
+def test_steps_get_shorter_as_the_learning_rate_falls(
+    graph: Graph, decay: float, factors: list[float]
+) -> None:
+    """Adam moves an entry of constant gradient by the learning rate, whatever the gradient."""
+    places: list[torch.Tensor] = []
+
+    class Watch:
+        def stepped(self, clock: Clock, progress: float, losses: dict[str, float]) -> None:
+            places.append(trainer.model.entities().detach().clone())
+
+        def validated(self, record: Record, *, kept: bool) -> None: ...
+
+    asked = {"dim": 8, "batch_size": 2 * len(graph.train), "epochs": 4, "queries": 8}
+    settings = make_settings(**asked, optimizer="adam", learning_rate=0.1, decay=decay)
+    trainer = Trainer(graph, settings, Watch(), objective=Downhill())
+    places.append(trainer.model.entities().detach().clone())
+    trainer.fit()
+    moves = [before - after for before, after in pairwise(places)]
+    assert [move.mean().item() for move in moves] == pytest.approx(
+        [0.1 * factor for factor in factors], rel=1e-3
+    )

@@ -10,6 +10,7 @@ import pytest
 
 from hale.data.graph import Graph
 from hale.errors import InputError
+from hale.runs.run import Record, Run, Summary
 from hale.runs.systems import complete
 from hale.training.trainer import Trainer
 from hale.training.tune.points import space_for, starting_points
@@ -100,3 +101,21 @@ def test_without_validation_triples_there_is_nothing_to_judge_by(
         InputError, match=r"There is no search for nonneg; there is for \['hale', 'samneg'"
     ):
         tune(graph, out=tmp_path, budget=1, strategy="nonneg")
+
+
+def test_a_trial_is_judged_by_its_best_validation(
+    graph: Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither by its first nor by its last."""
+
+    def fit(trainer: Trainer) -> Run:
+        curve = enumerate((0.2, 0.6, 0.4))
+        history = [Record(step, 1.0, 1.0, 0.1, {}, {"mrr": mrr}) for step, mrr in curve]
+        summary = Summary("budget", 3, 1.0, 1.0, 0.0, 4, 1, 1, "cpu")
+        return Run(trainer.settings, graph, trainer.model, summary, history)
+
+    monkeypatch.setattr(Trainer, "fit", fit)
+    told: list[str] = []
+    found = tune(graph, out=tmp_path, budget=1e-9, trial_seconds=1, dim=4, announce=told.append)
+    assert (found.trials, found.mrr, found.start) == (1, 0.6, 0.6)
+    assert told[0].startswith("trial 0: 0.6000 ")
