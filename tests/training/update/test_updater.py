@@ -204,3 +204,12 @@ def test_bad_input_is_refused(trained: Run) -> None:
         update(trained, NEW, anchor=-1.0, rate=0.0)
     with pytest.raises(SettingsError, match="a time looks like"):
         update(trained, NEW, budget="soon")
+
+
+def test_new_facts_are_at_least_one_in_a_hundred(graph: Graph) -> None:
+    """A focus near zero would leave one place; 2 of 200 are theirs, the rest is for old facts."""
+    changed = change(graph, read_triples([("e003", "next", "e009")]))
+    settings = hale.Settings(batch_size=400, queries=8)
+    batch = mixture(changed, settings, Care(focus=1e-9), torch.device("cpu")).at(0)
+    new = {(3, 0, 9), (9, 2, 3)}
+    assert [tuple(row) in new for row in batch.tolist()].count(True) == 2
