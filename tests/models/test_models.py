@@ -548,3 +548,66 @@ def test_conve_drops_out_three_times(monkeypatch: pytest.MonkeyPatch) -> None:
     model.query(torch.tensor([0, 1]), torch.tensor([0, 1]))
     assert entries == [4, 2], "the image, then the projection; not the query once more"
     assert maps == [0.5]
+
+
+def watched(model: Model, *names: str) -> dict[str, tuple[Tensor, Tensor]]:
+    """What goes into some modules and what comes out, filled as the model runs."""
+    seen: dict[str, tuple[Tensor, Tensor]] = {}
+    for name in names:
+        module = model.get_submodule(name)
+
+        def keep(_: object, given: tuple[Tensor], made: Tensor, name: str = name) -> None:
+            seen[name] = given[0].detach(), made.detach()
+
+        module.register_forward_hook(keep)
+    return seen
+
+
+def share_lost(before: Tensor, after: Tensor, share: float) -> float:
+    """The share of entries that dropout zeroed; the others must be stretched by 1 / (1 - share)."""
+    lost = after == 0
+    torch.testing.assert_close(after[~lost], before[~lost] / (1 - share), rtol=1e-4, atol=1e-6)
+    return (lost & (before != 0)).sum().item() / (before != 0).sum().item()
+
+
+def test_conve_drops_entries_of_its_image_whole_filters_and_entries_of_its_projection() -> None:
+    torch.manual_seed(0)
+    model = make_model("conve", SIZE, 24, dropout=0.25, similarity="l2").train()
+    parts = ("image_norm", "filters", "filter_norm", "project", "after")
+    seen = watched(model, *parts)
+    heads, relations = all_queries()
+    queries = model.query(heads, relations)
+    assert share_lost(seen["image_norm"][1], seen["filters"][0], 0.25) == pytest.approx(
+        0.25, abs=0.06
+    )
+    maps = torch.relu(seen["filter_norm"][1])  # (B, 32, height, width)
+    given = seen["project"][0].view_as(maps)
+    assert share_lost(maps, given, 0.25) == pytest.approx(0.25, abs=0.06)
+    lost = (given == 0).flatten(2).all(2)
+    kept = torch.isclose(given, maps / 0.75).flatten(2).all(2)
+    assert (lost | kept).all(), "a filter is lost as a whole"
+    hidden = share_lost(seen["project"][1], seen["after"][0], 0.25)
+    assert hidden == pytest.approx(0.25, abs=0.06)
+    assert torch.equal(seen["after"][1], queries.detach()), "three times, and no fourth"
+
+
+def test_tucker_drops_entries_of_its_heads_matrices_and_queries() -> None:
+    """With unit matrices an entry is stretched twice by 1 / (1 - 1/2), or lost by either."""
+    torch.manual_seed(0)
+    model = make_model("tucker", SIZE, DIM, dropout=0.5).train()
+    with torch.no_grad():
+        model.core.copy_(torch.eye(DIM).flatten().expand_as(model.core))
+        model.relation.weight.zero_()[:, 0] = 1
+    seen = watched(model, "before", "after")
+    heads, relations = all_queries()
+    queries = model.query(heads, relations)
+    head, mixed = seen["before"][1], seen["after"][0]
+    lost = mixed == 0
+    torch.testing.assert_close(mixed[~lost], 4 * head[~lost])
+    for relation in range(4):
+        columns = lost[relations == relation].all(0)  # by the matrix, for all heads
+        assert not columns.all()
+        rest = lost[relations == relation][:, ~columns]
+        assert rest.any(), "by the head, for one"
+        assert not rest.all()
+    assert share_lost(seen["after"][1], queries.detach(), 0.5) == pytest.approx(0.5, abs=0.2)
