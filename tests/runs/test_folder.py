@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -212,3 +214,38 @@ def test_a_setting_of_another_version_is_told_as_such(folder: RunFolder) -> None
     assert "is of another version of hale (9.1; this is" in str(caught.value)
     assert "wings, tail_fin" in str(caught.value)
     assert "damaged" not in str(caught.value)
+
+
+def test_bytes_are_on_disk_before_a_file_gets_its_name(
+    folder: RunFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A rename can outlive its content when the power fails, unless the content was synced."""
+    events: list[tuple[str, int]] = []  # what happened to which file, by its number on the disk
+    sync, rename, replace = os.fsync, os.rename, os.replace
+
+    def synced(descriptor: int) -> None:
+        events.append(("sync", os.fstat(descriptor).st_ino))
+        sync(descriptor)
+
+    def renamed(source: str | Path, target: str | Path, **options: int) -> None:
+        events.append(("rename", Path(source).stat().st_ino))
+        rename(source, target, **options)
+
+    def replaced(source: str | Path, target: str | Path, **options: int) -> None:
+        events.append(("rename", Path(source).stat().st_ino))
+        replace(source, target, **options)
+
+    monkeypatch.setattr(os, "fsync", synced)
+    monkeypatch.setattr(os, "rename", renamed)
+    monkeypatch.setattr(os, "replace", replaced)
+    writers: dict[str, Callable[[str], None]] = {
+        "metrics.json": lambda name: folder.write_json(name, {"a": 1}),
+        "history.jsonl": lambda name: folder.write_lines(name, [{"a": 1}]),
+        "model.safetensors": lambda name: folder.write_tensors(name, {"a": torch.ones(2)}, {}),
+    }
+    for name, write in writers.items():
+        events.clear()
+        write(name)
+        number = (folder.path / name).stat().st_ino
+        mine = [what for what, file in events if file == number]
+        assert mine == ["sync", "rename"], name

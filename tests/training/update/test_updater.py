@@ -208,8 +208,8 @@ def test_bad_input_is_refused(trained: Run) -> None:
 
 def test_new_facts_are_at_least_one_in_a_hundred(graph: Graph) -> None:
     """A focus near zero would leave one place; 2 of 200 are theirs, the rest is for old facts."""
-    changed = change(graph, read_triples([("e003", "next", "e009")]))
+    changed = revise(graph, read_triples([("e003", "next", "e009")]))
     settings = hale.Settings(batch_size=400, queries=8)
-    batch = mixture(changed, settings, Care(focus=1e-9), torch.device("cpu")).at(0)
+    batch = mixture(changed, settings, UpdateOptions(focus=1e-9), torch.device("cpu")).at(0)
     new = {(3, 0, 9), (9, 2, 3)}
     assert [tuple(row) in new for row in batch.tolist()].count(True) == 2
