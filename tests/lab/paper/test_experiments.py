@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import json
+import sys
 from dataclasses import replace
 from pathlib import Path
+from types import ModuleType
 
+import numpy as np
 import pytest
+import torch
+from matplotlib.axes import Axes
 
 import hale.lab.paper.cells as cells_module
 from hale.data.graph import Graph
-from hale.lab.paper import EXPERIMENTS, Cell, fill, is_current, read_cells
-from hale.lab.paper.figures import draw_curves, draw_functions
+from hale.evaluation.evaluator import evaluate
+from hale.lab.paper import EXPERIMENTS, Cell, Entry, Filled, fill, is_current, read_cells
+from hale.lab.paper.figures import draw_curves, draw_functions, project_points
 from hale.lab.paper.published import FIVE, TABLE3, TABLE4, TABLE5
 from hale.lab.paper.render import by_share, longest, render_page, render_table
-from hale.runs.run import Record, load_run
-from hale.runs.systems import check, complete
+from hale.runs.run import Record, Run, Summary, load_run
+from hale.runs.systems import build_model, check, complete
 from hale.settings.recipes import read_recipe, recipe_files, settings_in
 from hale.training.stopping import Clock
 
@@ -239,3 +245,115 @@ def test_figures(loaded: Graph, tmp_path: Path) -> None:
 def test_files_of_other_kinds_are_no_cells(tmp_path: Path) -> None:
     (tmp_path / "points.json").write_text(json.dumps({"points": []}))
     assert read_cells(tmp_path) == {}
+
+
+def test_a_cell_is_measured_on_test_triples(
+    graph: Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Four are held out for validation; of the test triples only three are left here."""
+    graph = replace(graph, test=graph.test[:3])
+    monkeypatch.setattr(cells_module, "load_quietly", lambda _: graph)
+    filled = fill(TINY, seed=0, scale=0.1, folder=tmp_path / "cells", work=tmp_path / "runs")
+    assert filled is not None
+    assert filled.metrics["count"] == 2 * 3
+    run = load_run(tmp_path / "runs" / TINY.key(0, 0.1))
+    assert filled.metrics == evaluate(run, "test").overall.as_dict()
+
+
+def test_the_rows_with_ha_have_hanon_under_another_strategy() -> None:
+    for dataset in ("wn18rr", "fb15k-237", "codex-m"):
+        rows = {entry.row: entry.cell for entry in EXPERIMENTS["table5"].select((dataset,))}
+        for row, strategy in (("HA + SamNeg", "samneg"), ("HA + AllNeg", "allneg")):
+            made = complete(None, **rows[row].settings(0, 1.0))
+            assert (made.strategy, made.model, made.activation) == (strategy, "rotl", "hanon")
+            assert rows[row].system == f"{strategy}-rotl-hanon"
+
+
+def finished_cell(entry: Entry, **changes: object) -> Filled:
+    """A cell as its file would hold it, its figures made up."""
+    cell = entry.cell
+    settings = complete(None, **cell.settings(0, 1.0)).model_dump(mode="json")
+    about = {"training": {"seconds": 600.0, "threads": 2}, "version": "0", "machine": {}}
+    metrics = {"mrr": 0.25, "hits@10": 0.5, "hits@1": 0.125}
+    filled = Filled(
+        cell.key(0, 1.0),
+        *(cell.dataset, cell.system, cell.dim, cell.recipe, 0, 1.0, cell.seconds),
+        **about,
+        settings=settings,
+        curve=[],
+        metrics=metrics,
+        finished="2026-01-01",
+    )
+    return replace(filled, **changes)
+
+
+def test_a_row_is_marked_by_the_settings_that_it_shows() -> None:
+    """Neither by an older seed of other settings, nor by another share of the time."""
+    entry = EXPERIMENTS["table3"].select(("wn18rr",), ("rotl",), ("hale",))[0]
+    plain = finished_cell(entry)
+    plain = replace(plain, settings={**plain.settings, "heights": False, "loops": True})
+    plain.settings["square"] = True
+    high = {**plain.settings, "heights": True, "loops": False, "square": False}
+
+    def rows(*cells: Filled) -> list[str]:
+        page = render_table(EXPERIMENTS["table3"], {str(i): cell for i, cell in enumerate(cells)})
+        lines = [line.split(" | ") for line in page.splitlines()]
+        return [line[1] for line in lines if line[0] == "| HaLE" and line[2]]
+
+    later = {"seed": 1, "finished": "2026-02-02"}
+    assert rows(plain) == ["RotL"]
+    assert rows(plain, replace(plain, settings=high, **later)) == ["RotL †‡§"]
+    assert rows(replace(plain, settings=high), replace(plain, **later)) == ["RotL"]
+    tenth = replace(plain, scale=0.1, settings=high)
+    assert rows(tenth, plain) == ["RotL", "RotL †‡§"], "each share has its own"
+    assert rows(replace(tenth, scale=1.0), replace(plain, scale=0.1)) == ["RotL †‡§", "RotL"]
+
+
+def test_figure_3_draws_hits_at_10_over_seconds(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drawn = []
+
+    def plot(axes: Axes, x: list[float], y: list[float], **options: str) -> None:
+        drawn.append((options["label"], x, y))
+
+    monkeypatch.setattr(Axes, "plot", plot)
+    entry = EXPERIMENTS["figure3"].entries[0]
+    curve = [
+        {"step": 7, "seconds": 2.0, "mrr": 0.2, "hits@1": 0.1, "hits@3": 0.3, "hits@10": 0.4},
+        {"step": 9, "seconds": 5.0, "mrr": 0.3, "hits@1": 0.2, "hits@3": 0.4, "hits@10": 0.6},
+    ]
+    finished = {"a": finished_cell(entry, curve=curve)}
+    assert draw_curves(EXPERIMENTS["figure3"], finished, tmp_path / "figure3.png")
+    assert drawn == [("HaLE", [2.0, 5.0], [0.4, 0.6]), ("hanon", [2.0, 5.0], [0.4, 0.6])]
+
+
+def test_points_are_projected_without_their_heights(
+    graph: Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A height is no coordinate: t-SNE is given the d numbers of each entity alone."""
+    given = []
+
+    class TSNE:
+        def __init__(self, **options: object) -> None:
+            assert options["n_components"] == 2
+
+        def fit_transform(self, vectors: np.ndarray) -> np.ndarray:
+            given.append(vectors)
+            return vectors[:, :2] / 3
+
+    monkeypatch.setitem(sys.modules, "sklearn", ModuleType("sklearn"))
+    manifold = ModuleType("sklearn.manifold")
+    vars(manifold)["TSNE"] = TSNE
+    monkeypatch.setitem(sys.modules, "sklearn.manifold", manifold)
+    settings = complete(None, model="rotl", dim=4, heights=True)
+    model = build_model(settings, graph.size)
+    with torch.no_grad():
+        model.entity.weight[:, 4] = 100.0
+    run = Run(settings, graph, model, Summary("epochs", 1, 1.0, 1.0, 0.0, 0, 1, 1, "cpu"))
+    project_points(run, tmp_path / "points.json", finished="today")
+    expected = model.entity.weight.detach()[:, :4].double().numpy()
+    assert np.array_equal(given[0], expected)
+    content = json.loads((tmp_path / "points.json").read_text())
+    assert content["points"] == np.round(expected[:, :2] / 3, 2).tolist()
+    assert content["entities"] == list(range(24))
