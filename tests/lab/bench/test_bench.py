@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -12,11 +14,13 @@ import torch
 from typer.testing import CliRunner
 
 from hale.cli import app
+from hale.data.datasets import load
+from hale.data.graph import SPLITS, Graph
 from hale.engine import uniformity
 from hale.engine.activations import Hanon
 from hale.lab.bench.growth import measure, plot_growth, synthetic
 from hale.lab.bench.kernel import _plain, kernel_rows
-from hale.lab.bench.race import quality_at, reached
+from hale.lab.bench.race import quality_at, reached, run
 from hale.lab.bench.timing import in_turns
 
 
@@ -142,3 +146,102 @@ def test_hale_races_alone(folder: Path, tmp_path: Path) -> None:
 def test_kernel_rows_from_python() -> None:
     rows = kernel_rows(m=2, sizes=[50], dims=[3], rounds=1, rivals=["native"])
     assert [row["rival"] for row in rows] == ["native"]
+
+
+class Rival(torch.nn.Module):
+    """PyKEEN's model as far as a race uses one: it knows every fact of a graph by heart."""
+
+    def __init__(self, graph: Graph) -> None:
+        super().__init__()
+        self.weight = torch.nn.Parameter(torch.zeros(1))
+        self.facts = [tuple(row) for split in SPLITS for row in graph.split(split).tolist()]
+        self.shape = len(graph.entities)
+
+    def score_t(self, pairs: torch.Tensor) -> torch.Tensor:
+        """(head, relation) -> scores of all tails."""
+        scores = torch.zeros(len(pairs), self.shape)
+        for i, pair in enumerate(map(tuple, pairs.tolist())):
+            scores[i, [t for h, r, t in self.facts if (h, r) == pair]] = 1
+        return scores
+
+    def score_h(self, pairs: torch.Tensor) -> torch.Tensor:
+        """(relation, tail) -> scores of all heads."""
+        scores = torch.zeros(len(pairs), self.shape)
+        for i, pair in enumerate(map(tuple, pairs.tolist())):
+            scores[i, [h for h, r, t in self.facts if (r, t) == pair]] = 1
+        return scores
+
+
+@pytest.fixture
+def pykeen(folder: Path, monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
+    """A stand-in for PyKEEN; what it is asked for."""
+    asked: list[dict[str, Any]] = []
+
+    def make(name: str, **options: Any) -> Rival:
+        asked.append({"model": name, **options})
+        return Rival(load(folder))
+
+    class Loop:
+        def __init__(self, **options: Any) -> None:
+            asked[-1] |= {"loop": type(self).__name__, "optimizer": options["optimizer"]}
+
+        def train(self, *, callbacks: Any, batch_size: int, num_epochs: int, **_: Any) -> None:
+            asked[-1] |= {"batch_size": batch_size}
+            for _epoch in range(num_epochs):
+                callbacks.pre_batch()
+                callbacks.post_batch()
+
+    parts: dict[str, dict[str, Any]] = {
+        "pykeen": {},
+        "pykeen.losses": {
+            "NSSALoss": lambda **options: options,
+            "CrossEntropyLoss": lambda: "cross entropy",
+        },
+        "pykeen.models": {"model_resolver": SimpleNamespace(make=make)},
+        "pykeen.training": {
+            "SLCWATrainingLoop": type("Sampled", (Loop,), {}),
+            "LCWATrainingLoop": type("All", (Loop,), {}),
+        },
+        "pykeen.training.callbacks": {"TrainingCallback": object},
+        "pykeen.triples": {"CoreTriplesFactory": lambda *given: given},
+    }
+    for name, members in parts.items():
+        module = ModuleType(name)
+        vars(module).update(members)
+        monkeypatch.setitem(sys.modules, name, module)
+        parent, _, last = name.rpartition(".")
+        if parent:
+            monkeypatch.setattr(sys.modules[parent], last, module, raising=False)
+    return asked
+
+
+@pytest.mark.filterwarnings("ignore::hale.errors.HaleWarning")  # the drawn facts repeat
+@pytest.mark.parametrize(
+    ("rival", "model", "width", "loop"),
+    [
+        ("pykeen-mure-adversarial", "MuRE", 8, "Sampled"),
+        ("pykeen-rotate-adversarial", "RotatE", 4, "Sampled"),  # of complex numbers
+        ("pykeen-mure-1vsall", "MuRE", 8, "All"),
+    ],
+)
+def test_a_rival_is_as_wide_as_hale_and_ranked_in_both_directions(
+    folder: Path,
+    pykeen: list[dict[str, Any]],
+    capsys: pytest.CaptureFixture[str],
+    rival: str,
+    model: str,
+    width: int,
+    loop: str,
+) -> None:
+    """It knows all facts in both directions: nothing but a known answer beats a target."""
+    run(rival, str(folder), 0.05, 8, 1, 20, "mrr", 0.5)
+    (asked,) = pykeen
+    assert (asked["model"], asked["embedding_dim"], asked["loop"]) == (model, width, loop)
+    triples, num_entities, num_relations = asked["triples_factory"]
+    graph = load(folder)
+    assert np.array_equal(triples.numpy(), graph.train)
+    assert (num_entities, num_relations) == graph.size
+    line = capsys.readouterr().out.splitlines()[-1]
+    curve = json.loads(line.removeprefix("CURVE "))
+    assert curve[-1]["count"] == 40
+    assert [point["mrr"] for point in curve] == [1.0] * len(curve)
