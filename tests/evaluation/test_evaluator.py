@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import math
+import time
 from dataclasses import replace
 
 import numpy as np
@@ -15,10 +17,12 @@ from torch import Tensor
 from hale.data.graph import SPLITS, Graph, GraphSize, KnownAnswers, Vocabulary
 from hale.errors import EvaluationError, InputError, UnknownNameError
 from hale.evaluation import ranks as ranking
-from hale.evaluation.evaluator import evaluate_model
+from hale.evaluation.evaluator import evaluate, evaluate_model
 from hale.evaluation.metrics import Metrics
 from hale.evaluation.ranks import Ties, filtered_ranks
 from hale.models import Model, make_model
+from hale.runs.run import Run, Summary
+from hale.settings import make_settings
 
 
 class Fixed(Model):
@@ -196,3 +200,67 @@ def test_a_better_answer_steps_aside_whichever_split_knows_it(line: Graph, split
     report = evaluate_model(model, replace(line, **splits), "test")
     ranks = [1.5, 1.0] if split == "test" else [1.5]  # p1 is asked for too: first, p0 beside none
     assert report.by_direction["tail"] == Metrics.of(np.array(ranks))
+
+
+def test_a_run_is_evaluated_on_its_test_triples_by_the_mean_of_ties(line: Graph) -> None:
+    """The ranks of ``test_a_tiny_graph_by_hand``: 1.5 and 4 in both directions."""
+    summary = Summary("epochs", 1, 1.0, 1.0, 0.0, 0, 1, 1, "cpu")
+    run = Run(make_settings(model="transe", dim=1), line, line_model(line), summary)
+    report = evaluate(run)
+    assert (report.split, report.ties) == ("test", "mean")
+    assert report.mean_rank == 2.75
+    assert report.mrr == pytest.approx((1 / 1.5 + 1 / 4) / 2)
+    assert evaluate(run, ties="pessimistic").overall == Metrics.of(np.array([2, 4, 2, 4]))
+    # (p2, next, ?) sits at 3: p2 and the target p4 are both 1 away; (?, next, p4) sits at 3 too
+    valid = evaluate(run, "valid")
+    assert (valid.split, valid.overall) == ("valid", Metrics.of(np.array([1.5, 1.5])))
+
+
+def test_a_report_says_how_long_it_took(line: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By a clock that goes on by 2.5 seconds whenever it is read."""
+    clock = itertools.count(10.0, 2.5)
+    monkeypatch.setattr(time, "perf_counter", lambda: next(clock))
+    assert evaluate_model(line_model(line), line, "test").seconds == 2.5
+
+
+class Level(Model):
+    """All scores 0, except 1 for the first ``ahead`` entities; notes how many are asked at once."""
+
+    name = "level"
+
+    def __init__(self, num_entities: int, ahead: int = 0) -> None:
+        super().__init__(GraphSize(1, 1), 1)  # it needs no table of them
+        self.size = GraphSize(num_entities, 1)
+        self.ahead = ahead
+        self.asked: list[int] = []
+
+    def transform(self, vectors: Tensor, relation: Tensor) -> Tensor:
+        raise AssertionError("not needed")
+
+    def score_all(self, head: Tensor, relation: Tensor) -> Tensor:
+        self.asked.append(len(head))
+        scores = torch.zeros(len(head), self.size.num_entities)
+        scores[:, : self.ahead] = 1
+        return scores
+
+
+@pytest.mark.parametrize(
+    ("num_entities", "count", "asked"),
+    [(5, 3, [3]), (1 << 20, 9, [4, 4, 1]), ((1 << 22) + 1, 2, [1, 1])],
+)
+def test_no_more_than_16_mb_of_scores_at_once(
+    num_entities: int, count: int, asked: list[int]
+) -> None:
+    model = Level(num_entities)
+    triples = np.zeros((count, 3), dtype=np.int64)
+    ranks = filtered_ranks(model, triples, nothing_known(), ties="pessimistic")
+    assert ranks.tolist() == [num_entities] * count
+    assert model.asked == asked
+
+
+def test_ranks_are_exact_beyond_the_whole_numbers_of_float32() -> None:
+    """2^24 + 1 candidates ahead: float32 would count 2^24 of them."""
+    ahead = (1 << 24) + 1
+    model = Level(ahead + 1, ahead)
+    last = np.array([[0, 0, ahead]])
+    assert filtered_ranks(model, last, nothing_known()).tolist() == [ahead + 1]

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+import torch
 
 from hale.data.graph import SPLITS
 from hale.errors import EvaluationError
@@ -33,6 +34,8 @@ def test_the_others_are_not_in_the_sample() -> None:
     assert triples(other.sample) != sample
     rest = Validation(graph, 5, seed=3)
     assert {*triples(rest.sample), *triples(rest.others)} == every, "as many as there are"
+    many = Validation(graph, 11, seed=3)
+    assert len(set(triples(many.sample))) == len(many.sample) == 22, "none twice"
     whole = Validation(graph, 12, seed=3)
     assert triples(whole.sample) == triples(graph.both_directions(graph.valid))
     assert len(whole.others) == 0
@@ -66,3 +69,22 @@ def test_a_better_answer_steps_aside_whichever_split_knows_it(split: str) -> Non
     if split == "valid":
         ranks += [1.0, 1.0]  # (0, next, 1) in both directions
     assert found == Metrics.of(np.array(ranks)).as_dict()
+
+
+def test_the_last_state_is_preferred_where_others_rank_it_no_lower() -> None:
+    """Entity i sits at i; moved two places on, every second answer is at its rank no more."""
+    run = line_run(8, num_valid=6)
+    model, graph = run.model, run.graph
+    good = {name: value.clone() for name, value in model.state_dict().items()}
+    bad = {name: value.clone() for name, value in good.items()}
+    bad["shift.weight"] = -bad["shift.weight"]  # every query looks the wrong way
+    found = Validation(graph, 2, seed=0)
+    assert len(found.others) == 2 * 6
+    assert found.prefers_last(model, good, bad) is True
+    assert torch.equal(model.state_dict()["shift.weight"], good["shift.weight"])
+    assert found.prefers_last(model, bad, good) is False
+    assert torch.equal(model.state_dict()["shift.weight"], bad["shift.weight"]), "ends with last"
+    assert found.prefers_last(model, good, dict(good)) is True, "no worse"
+    nobody = Validation(graph, 8, seed=0)
+    assert not len(nobody.others)
+    assert nobody.prefers_last(model, good, bad) is False

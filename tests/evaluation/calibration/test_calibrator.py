@@ -13,9 +13,11 @@ from hale.evaluation.calibration import (
     calibrate,
     calibration_of,
     corrupt,
+    kept_calibration,
     load_calibration,
     triple_scores,
 )
+from hale.evaluation.calibration.calibrator import fingerprint
 from hale.evaluation.calibration.platt import Platt
 from hale.models import make_model
 from hale.runs.folder import RunFolder
@@ -61,6 +63,14 @@ def test_fitted_by_relation_and_else_by_all_together() -> None:
     highest = scores[~labels & mine].max()
     assert found.threshold(np.array([0]))[0] == highest / 2
     assert (found.probability_of(run, graph.valid[:1]) > 0.5).all()
+    asked = np.array([[4, 0, 7], [4, 1, 7]])  # they score -4 and -1
+    np.testing.assert_allclose(
+        found.probability_of(run, asked),
+        [
+            own.curve.probability(np.array([-4.0]))[0],
+            overall.curve.probability(np.array([-1.0]))[0],
+        ],
+    )
 
 
 @pytest.mark.parametrize("method", ["platt", "isotonic"])
@@ -114,7 +124,7 @@ def test_faults() -> None:
     run = line_run()
     with pytest.raises(UnknownNameError, match="Did you mean 'platt'"):
         calibrate(run, method="plat")
-    with pytest.raises(InputError, match="no negatives"):
+    with pytest.raises(InputError, match=r"no negatives to calibrate against\.$"):
         calibrate(run, negatives=np.empty((0, 3), dtype=np.int64))
     with pytest.raises(InputError, match="no valid triples"):
         calibrate(line_run_without_valid())
@@ -147,3 +157,51 @@ def test_what_is_ruled_out_bends_no_curve() -> None:
     assert with_loop.probability_of(run, loop)[0] <= plain.probability_of(run, others).min()
     with pytest.raises(InputError, match="all are ruled out"):
         calibrate(run, negatives=loop, save=False)
+
+
+def test_the_seed_is_zero_unless_it_is_given() -> None:
+    assert calibrate(line_run()) == calibrate(line_run(), seed=0)
+    assert calibrate(line_run()).seed == 0
+
+
+def test_every_corruption_may_be_a_fact() -> None:
+    run = line_run(4, num_valid=1)
+    every = np.array([[h, r, t] for h in range(4) for r in range(2) for t in range(4)])
+    object.__setattr__(run.graph, "valid", every)
+    with pytest.raises(InputError, match="every corruption is a known fact"):
+        calibrate(run)
+
+
+def test_a_fingerprint_tells_shapes_and_names_apart() -> None:
+    """The same bytes under another name or in another shape are other weights."""
+    plain = torch.nn.Module()
+    plain.register_buffer("a", torch.zeros(2, 3))
+    turned = torch.nn.Module()
+    turned.register_buffer("a", torch.zeros(3, 2))
+    renamed = torch.nn.Module()
+    renamed.register_buffer("b", torch.zeros(2, 3))
+    marks = {fingerprint(module) for module in (plain, turned, renamed)}
+    assert len(marks) == 3
+    assert {len(mark) for mark in marks} == {16}
+
+
+def test_scores_are_taken_in_chunks_of_65536_triples(monkeypatch: pytest.MonkeyPatch) -> None:
+    run = line_run()
+    asked = []
+    score = run.model.score
+
+    def noted(head: torch.Tensor, *others: torch.Tensor) -> torch.Tensor:
+        asked.append(len(head))
+        return score(head, *others)
+
+    monkeypatch.setattr(run.model, "score", noted)
+    triples = np.tile(np.array([[4, 0, 7], [4, 1, 7]]), ((1 << 15) + 1, 1))
+    found = triple_scores(run.model, triples)
+    assert asked == [1 << 16, 1 << 16, 2, 2]
+    assert np.array_equal(found, np.tile([-4.0, -1.0], (1 << 15) + 1))
+
+
+def test_a_kept_calibration_is_read_and_none_is_made(stored: Run) -> None:
+    assert kept_calibration(stored) is None
+    made = calibrate(stored, method="platt")
+    assert kept_calibration(stored) == made

@@ -31,6 +31,7 @@ def test_equals_the_max_min_formula(pairs: list[tuple[float, int]]) -> None:
     means, counts = [m for m, _ in pairs], [float(c) for _, c in pairs]
     levels, sizes = rising(np.array(means), np.array(counts))
     assert sizes.sum() == len(means)
+    assert (np.diff(levels) > 0).all(), "levels alike are one"
     np.testing.assert_allclose(np.repeat(levels, sizes), slow_rising(means, counts))
 
 

@@ -24,7 +24,8 @@ def test_one_place_is_changed_and_no_fact_comes_up() -> None:
 
 def test_seeded() -> None:
     graph = ring(24)
-    np.testing.assert_array_equal(corrupt(graph, graph.valid), corrupt(graph, graph.valid))
+    zero = corrupt(graph, graph.valid, seed=0)
+    np.testing.assert_array_equal(corrupt(graph, graph.valid), zero)
     assert (corrupt(graph, graph.train, seed=1) != corrupt(graph, graph.train, seed=2)).any()
 
 

@@ -63,6 +63,7 @@ def test_a_score_that_misleads_gives_a_level_curve() -> None:
     np.testing.assert_allclose(found.probability(scores), 0.5)
     one_kind = Platt.fit(np.ones(8), np.ones(8, dtype=bool))
     np.testing.assert_allclose(one_kind.probability(np.array([1.0, 7.0])), 0.9)
+    assert (one_kind.low, one_kind.high) == (1.0, 1.0)
 
 
 def test_an_outlier_does_not_hold_the_curve_flat() -> None:
@@ -88,3 +89,19 @@ def test_probabilities_rise_and_stay_inside(pairs: list[tuple[float, bool]]) -> 
 def test_there_and_back() -> None:
     curve = Platt(1.5, -0.25, -3.0, 4.0)
     assert Platt.from_dict(curve.as_dict()) == curve
+
+
+def test_a_curve_without_a_range_goes_on() -> None:
+    found = Platt(2.0, 1.0).probability(np.array([-3.0, 0.0, 3.0]))
+    np.testing.assert_allclose(found, 1 / (1 + np.exp([5.0, -1.0, -7.0])))
+
+
+@pytest.mark.parametrize(("true", "false"), [(2, 50), (5, 50), (5, 200)])
+def test_a_step_that_goes_too_far_is_halved(true: int, false: int) -> None:
+    """Few true triples, far from all others: Newton's first step lands where the loss is higher."""
+    labels = np.arange(true + false) < true
+    scores = np.where(labels, 10.0, 0.0)
+    curve = Platt.fit(scores, labels)
+    curve = Platt(curve.slope, curve.intercept)
+    wanted = [1 / (false + 2), (true + 1) / (true + 2)]
+    np.testing.assert_allclose(curve.probability(np.array([0.0, 10.0])), wanted, rtol=1e-6)
