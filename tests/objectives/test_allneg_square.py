@@ -107,3 +107,15 @@ def test_a_loop_that_is_ruled_out_is_learnt_like_any_other() -> None:
     ]
     assert losses[0] == losses[1]
     assert abs(losses[0]) < 1e3
+
+
+def test_without_known_answers_the_batch_is_all_there_is(graph: Graph) -> None:
+    model = build(graph, "distmult", similarity="dot")
+    batch = torch.tensor(graph.train[:7])
+    scores = model.score(*batch.unbind(1))
+    loss = AllNegSquare(negative_weight=0.2)(model, batch, torch.Generator())
+    everything = sum_of_squares(model).item() / 7
+    positives = ((scores - 1) ** 2 - 0.2 * scores**2).mean().item()
+    assert loss.parts["all"].item() == pytest.approx(everything)
+    assert loss.parts["positives"].item() == pytest.approx(positives)
+    assert loss.total.item() == pytest.approx(positives + 0.2 * everything)

@@ -297,3 +297,38 @@ def test_queries_drawn_by_their_answers() -> None:
         HaLE(Hanon(), query_power=1.0, leave_out_known=False)(
             build(graph), batch, torch.Generator()
         )
+
+
+def test_a_query_without_a_known_answer_is_drawn_like_one_with_a_single_one(graph: Graph) -> None:
+    """Held-out triples have none in train: a weight of 0^-1 would be infinite."""
+    known = graph.known("train")
+    batch = torch.tensor(np.concatenate([graph.test[:1], graph.train[:1]]))
+    assert known.counts(*batch[:, :2].T.numpy()).tolist() == [0, 1]
+    objective = HaLE(Hanon(), num_queries=1, query_power=1.0)
+    draws = torch.Generator().manual_seed(0)
+    sums = [
+        objective(build(graph), batch[[i]], draws, known).parts["uniformity"].item() for i in (0, 1)
+    ]
+    found = [
+        objective(build(graph), batch, draws, known).parts["uniformity"].item() for _ in range(200)
+    ]
+    first = [value == pytest.approx(sums[0], rel=1e-5) for value in found]
+    assert sums[0] != pytest.approx(sums[1], rel=1e-3)
+    assert np.mean(first) == pytest.approx(0.5, abs=0.15)  # four standard deviations
+    many = HaLE(Hanon(), num_queries=9, query_power=1.0)
+    both = many(build(graph), batch, draws, known).parts["uniformity"].item()
+    assert both == pytest.approx(np.mean(sums), rel=1e-5), "no more than there are"
+
+
+def test_a_single_entity_stays_in_its_own_sum() -> None:
+    """A sum needs a term, also where an entity is no answer for itself."""
+    names = Vocabulary(["a"], "entity"), Vocabulary(["r"], "relation")
+    facts = np.array([[0, 0, 0]])
+    graph = Graph("one", *names, train=facts, valid=facts[:0], test=facts[:0])
+    model = make_model("transe", graph.size, 3, loops=False)
+    assert model.may_loop is not None
+    model.may_loop[:] = False
+    objective = HaLE(Identity(), relation_scale=False, leave_out_known=False, num_queries=1)
+    loss = loss_of(objective, model, graph, torch.tensor(facts))
+    distance = model.shift.weight[0].square().sum().item()  # type: ignore[union-attr, operator]
+    assert loss.parts["uniformity"].item() == pytest.approx(-distance, rel=1e-5)
