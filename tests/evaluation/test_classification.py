@@ -1,11 +1,12 @@
 from __future__ import annotations
 
 import numpy as np
+import polars as pl
 import pytest
 
 from hale.errors import InputError
 from hale.evaluation.calibration import calibrate
-from hale.evaluation.classification import Verdict, classify
+from hale.evaluation.classification import Verdict, Verdicts, classify
 from tests.line_run import line_run
 
 
@@ -61,3 +62,31 @@ def test_nothing_to_judge() -> None:
     found = classify(line_run(), [])
     assert len(found) == 0
     assert found.frame().height == 0
+
+
+def test_each_relation_has_its_own_cut() -> None:
+    """Facts score 0. Negatives of 'next' score -4, those of 'twice' -1, too few for a cut."""
+    run = line_run()
+    false = np.array([[0, 0, 3]] * 12 + [[0, 1, 3]] * 2)
+    found = classify(
+        run,
+        [("p0", "next", "p1"), ("p5", "twice", "p0")],
+        calibration=calibrate(run, negatives=false),
+    )
+    assert found.thresholds.tolist() == [-2.0, -0.5]
+    assert [verdict.threshold for verdict in found] == [-2.0, -0.5]
+
+
+def test_a_score_at_the_cut_is_true() -> None:
+    cuts = np.array([-1.0, -1.0])
+    triples = np.array([[0, 0, 1], [0, 0, 2]])
+    below = np.nextafter(-1.0, -2.0)
+    found = Verdicts(line_run().graph, triples, np.array([-1.0, below]), np.array([0.5, 0.5]), cuts)
+    assert found.true.tolist() == [True, False]
+    assert [verdict.verdict for verdict in found] == [True, False]
+
+
+def test_columns_of_labels_are_texts_also_where_none_is_known() -> None:
+    frame = classify(line_run(), [("p5", "next", "p6")]).frame()
+    assert frame["head_label"].dtype == frame["tail_label"].dtype == pl.String
+    assert frame["head_label"].to_list() == [None]

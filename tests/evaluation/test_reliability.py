@@ -39,3 +39,10 @@ def test_as_dict() -> None:
     found = Quality.of(np.array([True]), np.array([True]), np.array([0.75])).as_dict()
     assert found["bins"] == [{"count": 1, "probability": 0.75, "share": 1.0}]
     assert found["calibration_error"] == 0.25
+
+
+def test_as_many_called_true_as_are() -> None:
+    right = np.array([True, False, True])
+    assert Quality.of(right, right, np.array([0.9, 0.1, 0.8])).f1 == 1.0
+    one_off = np.array([True, True, False])  # two called, two true, one of them both
+    assert Quality.of(right, one_off, np.array([0.9, 0.1, 0.8])).f1 == pytest.approx(2 / 4)
