@@ -46,3 +46,9 @@ def test_as_many_called_true_as_are() -> None:
     assert Quality.of(right, right, np.array([0.9, 0.1, 0.8])).f1 == 1.0
     one_off = np.array([True, True, False])  # two called, two true, one of them both
     assert Quality.of(right, one_off, np.array([0.9, 0.1, 0.8])).f1 == pytest.approx(2 / 4)
+
+
+def test_the_last_two_tenths_are_apart() -> None:
+    labels = np.array([False, True, True])
+    found = Quality.of(labels, labels, np.array([0.85, 0.95, 1.0]))
+    assert [(part.count, part.share) for part in found.bins] == [(1, 0.0), (2, 1.0)]
