@@ -141,10 +141,10 @@ def negatives_of(run: hale.Run) -> dict[str, Ids]:
         file = place.folder / f"{split}_negatives.txt"
         if not file.exists():
             raise SystemExit(f"{file} is missing: copy it from github.com/tsafavi/codex.")
-        claims = read_labelled(file, run.graph, skip_bad=True)
-        if claims.faults:
-            print(f"{file.name}: {len(claims.faults)} left out")
-        found[split] = claims.triples
+        judged = read_labelled(file, run.graph, skip_bad=True)
+        if judged.faults:
+            print(f"{file.name}: {len(judged.faults)} left out")
+        found[split] = judged.triples
     return found
 
 

@@ -20,10 +20,11 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from hale import engine, errors, models
+    from hale.answers.answer import Answer, Answers
     from hale.answers.discovery import MissingFact, discover, discover_each
     from hale.answers.explanation import Explanation, why
     from hale.answers.neighborhood import Neighbor, neighbors
-    from hale.answers.predictor import Answer, Answers, predict, predict_many
+    from hale.answers.predictor import predict, predict_many
     from hale.answers.queries import Query
     from hale.data.datasets import load
     from hale.data.graph import Graph
@@ -62,8 +63,8 @@ _HOMES = {
     "Graph": "hale.data.graph",
     "Neighbor": "hale.answers.neighborhood",
     "neighbors": "hale.answers.neighborhood",
-    "Answer": "hale.answers.predictor",
-    "Answers": "hale.answers.predictor",
+    "Answer": "hale.answers.answer",
+    "Answers": "hale.answers.answer",
     "predict": "hale.answers.predictor",
     "predict_many": "hale.answers.predictor",
     "Query": "hale.answers.queries",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -45,11 +46,11 @@ def test_two_fields_in_each_others_place_are_noticed(
     kernel.library(build)  # as it stands it is taken
     kernel.library.cache_clear()
     structure = structures.FUNCTIONS[name]
-    first, second, *rest = structure._fields_
+    first, second, *rest = list[Any](structure._fields_)
     assert first[1] is second[1], "of equal size"
     swapped = with_fields(structure, [second, first, *rest])
     assert ctypes.sizeof(swapped) == ctypes.sizeof(structure)
-    monkeypatch.setitem(kernel.FUNCTIONS, name, swapped)
+    monkeypatch.setitem(structures.FUNCTIONS, name, swapped)
     with pytest.raises(kernel.NativeMissingError, match="other sources; install hale-kge again"):
         kernel.library(build)
     monkeypatch.setenv("HALE_BUILD", build)
@@ -64,6 +65,6 @@ def test_a_number_of_another_kind_is_noticed(fresh: None, monkeypatch: pytest.Mo
         for name, kind in structures.Alignment._fields_
     ]
     other = with_fields(structures.Alignment, fields)
-    monkeypatch.setitem(kernel.FUNCTIONS, "hale_alignment", other)
+    monkeypatch.setitem(structures.FUNCTIONS, "hale_alignment", other)
     with pytest.raises(kernel.NativeMissingError, match="other sources"):
         kernel.library("baseline")

@@ -237,7 +237,9 @@ class Level(Model):
     def transform(self, vectors: Tensor, relation: Tensor) -> Tensor:
         raise AssertionError("not needed")
 
-    def score_all(self, head: Tensor, relation: Tensor) -> Tensor:
+    def score_all(
+        self, head: Tensor, relation: Tensor, first: int = 0, last: int | None = None
+    ) -> Tensor:
         self.asked.append(len(head))
         scores = torch.zeros(len(head), self.size.num_entities)
         scores[:, : self.ahead] = 1

@@ -8,7 +8,7 @@ import torch
 
 from hale.data.graph import SPLITS
 from hale.errors import EvaluationError
-from hale.evaluation.evaluator import Metrics
+from hale.evaluation.metrics import Metrics
 from hale.evaluation.validation import Validation
 from hale.models import make_model
 from tests.conftest import ring

@@ -542,9 +542,12 @@ def test_conve_drops_out_three_times(monkeypatch: pytest.MonkeyPatch) -> None:
     model.dropout.register_forward_hook(lambda _, given, __: entries.append(given[0].dim()))
     maps = []
     real = torch.nn.functional.dropout2d
-    monkeypatch.setattr(
-        torch.nn.functional, "dropout2d", lambda *given: maps.append(given[1]) or real(*given)
-    )
+
+    def watch(features: Tensor, share: float, training: bool) -> Tensor:
+        maps.append(share)
+        return real(features, share, training)
+
+    monkeypatch.setattr(torch.nn.functional, "dropout2d", watch)
     model.query(torch.tensor([0, 1]), torch.tensor([0, 1]))
     assert entries == [4, 2], "the image, then the projection; not the query once more"
     assert maps == [0.5]

@@ -1,4 +1,4 @@
-"""Found: answers as arrays, and as a table with names."""
+"""Answers as arrays, and as a table with names."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ TABLE_ROWS = 1 << 17
 
 
 @dataclass(frozen=True)
-class Found:
+class AnswerArrays:
     """Answers, one a row, by query and within a query best first.
 
     ``triples`` (n, 3) are the queries with their answers put in; ``place`` (n,)
@@ -72,9 +72,9 @@ class Found:
         )
 
 
-def tables(graph: Graph, parts: Iterable[Found]) -> Iterator[pl.DataFrame]:
+def tables(graph: Graph, parts: Iterable[AnswerArrays]) -> Iterator[pl.DataFrame]:
     """Tables of about TABLE_ROWS answers each, at least one."""
-    waiting: list[Found] = []
+    waiting: list[AnswerArrays] = []
     written = False
     for part in parts:
         waiting.append(part)
@@ -85,11 +85,11 @@ def tables(graph: Graph, parts: Iterable[Found]) -> Iterator[pl.DataFrame]:
         yield joined(waiting or [NOTHING]).table(graph)
 
 
-def joined(parts: Sequence[Found]) -> Found:
+def joined(parts: Sequence[AnswerArrays]) -> AnswerArrays:
     """Parts one after the other as one, their queries numbered through; at least one."""
     sure = [part.probability for part in parts if part.probability is not None]
     before = np.cumsum([0, *(part.num_queries for part in parts)])
-    return Found(
+    return AnswerArrays(
         num_queries=int(before[-1]),
         triples=np.concatenate([part.triples for part in parts]),
         place=np.concatenate([part.place for part in parts]),
@@ -103,7 +103,7 @@ def joined(parts: Sequence[Found]) -> Found:
     )
 
 
-NOTHING = Found(
+NOTHING = AnswerArrays(
     num_queries=0,
     triples=np.empty((0, 3), dtype=np.int64),
     place=np.empty(0, dtype=np.int8),

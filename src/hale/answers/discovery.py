@@ -12,7 +12,7 @@ import polars as pl
 import torch
 from torch import Tensor
 
-from hale.answers.arrays import HEAD, RELATION, TABLE_ROWS, TAIL, Found, tables
+from hale.answers.arrays import HEAD, RELATION, TABLE_ROWS, TAIL, AnswerArrays, tables
 from hale.answers.predictor import check
 from hale.answers.scorer import Scorer, Scores
 from hale.data.graph import Graph, Ids
@@ -93,7 +93,7 @@ def discover_each(
 
     Every relation is asked for the tails of all N heads and then for the heads of
     all N tails: 2RN queries. Left out is what ``discover`` leaves out. The tables
-    have the columns of ``Found.table`` but 'known', and come one after the other,
+    have the columns of ``AnswerArrays.table`` but 'known', and come one after the other,
     so that memory stays the same however many there are.
     """
     check(k)
@@ -164,7 +164,7 @@ def _best_of(work: _Work, relations: list[int], k: int) -> Iterator[MissingFact]
         )
 
 
-def _find_each(work: _Work, relations: list[int], k: int) -> Iterator[Found]:
+def _find_each(work: _Work, relations: list[int], k: int) -> Iterator[AnswerArrays]:
     """The k best missing answers to all queries, as many at a time as fill a table.
 
     The best of a chunk go straight to their place in it: small arrays kept between
@@ -186,7 +186,7 @@ def _find_each(work: _Work, relations: list[int], k: int) -> Iterator[Found]:
             triples[:, 2 - place] = given[row]
             triples[:, RELATION] = relation
             triples[:, place] = answers[row, rank]
-            yield Found(
+            yield AnswerArrays(
                 num_queries=len(given),
                 triples=triples,
                 place=np.full(len(row), place, dtype=np.int8),

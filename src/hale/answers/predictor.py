@@ -2,89 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from itertools import islice
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 import numpy as np
 import torch
 
-from hale.answers.arrays import HEAD, RELATION, TAIL, Found
+from hale.answers.answer import Answer, Answers
+from hale.answers.arrays import HEAD, RELATION, TAIL, AnswerArrays
 from hale.answers.queries import OPEN, Query, query_ids
 from hale.answers.scorer import Pairs, Scorer, Scores
-from hale.data.graph import SPLITS, Graph, Ids, Split
+from hale.data.graph import SPLITS, Graph, Ids
 from hale.errors import InputError, UnknownNameError
 from hale.evaluation.calibration import Calibration, calibration_of, kept_calibration
 from hale.runs.run import Run
 
 Known = Literal["mark", "drop"]
-
-
-@dataclass(frozen=True)
-class Answer:
-    """One answer, and the split that holds it if the graph knows the fact already."""
-
-    rank: int
-    name: str
-    label: str | None
-    # Higher is better; -||q - e||^2, at most 0, for models that score by distance, and -c_r of it
-    # where relations are asked for.
-    score: float
-    split: Split | None
-    kind: Literal["entity", "relation"] = "entity"
-    probability: float | None = None  # None while the run's scores are not calibrated
-
-    @property
-    def entity(self) -> str:
-        """The answer's name."""
-        return self.name
-
-    @property
-    def known(self) -> bool:
-        """Whether the graph holds the fact, in any split."""
-        return self.split is not None
-
-    def as_dict(self) -> dict[str, Any]:
-        """Ready for JSON; the name stands under 'entity' or 'relation'."""
-        label = {"label": self.label} if self.kind == "entity" else {}
-        sure = {} if self.probability is None else {"probability": self.probability}
-        return {
-            "rank": self.rank,
-            self.kind: self.name,
-            **label,
-            "score": self.score,
-            **sure,
-            "known": self.known,
-        }
-
-
-@dataclass(frozen=True)
-class Answers(Sequence[Answer]):
-    """The best answers to a query with one empty place, best first."""
-
-    head: str | None
-    relation: str | None
-    tail: str | None
-    answers: tuple[Answer, ...]
-
-    def __len__(self) -> int:
-        return len(self.answers)
-
-    def __getitem__(self, place: Any) -> Any:
-        return self.answers[place]
-
-    def __iter__(self) -> Iterator[Answer]:
-        return iter(self.answers)
-
-    def as_dict(self) -> dict[str, Any]:
-        """Ready for JSON."""
-        return {
-            "head": self.head,
-            "relation": self.relation,
-            "tail": self.tail,
-            "answers": [answer.as_dict() for answer in self.answers],
-        }
 
 
 def predict(
@@ -161,7 +96,7 @@ def _answers_to(
 
 def find_answers(
     run: Run, queries: Ids, *, k: int, known: Known = "mark", above: float | None = None
-) -> Iterator[Found]:
+) -> Iterator[AnswerArrays]:
     """The same as arrays, a chunk of queries at a time."""
     sure = _calibration(run, above)
     return _find_all(run, queries, k=k, known=known, above=above, sure=sure)
@@ -176,7 +111,7 @@ def _find_all(
     known: Known,
     above: float | None,
     sure: Calibration | None,
-) -> Iterator[Found]:
+) -> Iterator[AnswerArrays]:
     check(k, known, above)
     scorer = Scorer(run)
     for start in range(0, len(queries), scorer.chunk):
@@ -189,7 +124,9 @@ def _calibration(run: Run, above: float | None) -> Calibration | None:
     return kept_calibration(run) if above is None else calibration_of(run)
 
 
-def _with_probabilities(run: Run, found: Found, sure: Calibration, above: float | None) -> Found:
+def _with_probabilities(
+    run: Run, found: AnswerArrays, sure: Calibration, above: float | None
+) -> AnswerArrays:
     """The answers with their probabilities; of a threshold, those that reach it."""
     probability = sure.probability_of(run, found.triples)
     keep = np.flatnonzero(probability >= (0.0 if above is None else above))
@@ -215,7 +152,7 @@ def check(k: int, known: Known = "mark", above: float | None = None) -> None:
         raise InputError(f"A probability lies between 0 and 1, got {above:g}.")
 
 
-def _find(scorer: Scorer, graph: Graph, queries: Ids, k: int, known: Known) -> Found:
+def _find(scorer: Scorer, graph: Graph, queries: Ids, k: int, known: Known) -> AnswerArrays:
     """One chunk: queries for entities in one table of scores, those for relations in another."""
     place = (queries == OPEN).argmax(axis=1)
     parts = []
@@ -233,7 +170,7 @@ def _find(scorer: Scorer, graph: Graph, queries: Ids, k: int, known: Known) -> F
     query, rank, triples, score = (np.concatenate(column) for column in zip(*parts, strict=True))
     order = np.argsort(query, kind="stable")
     query, triples = query[order], triples[order]
-    return Found(
+    return AnswerArrays(
         num_queries=len(queries),
         triples=triples,
         place=place[query].astype(np.int8),
@@ -282,7 +219,7 @@ def _names(graph: Graph, query: Ids) -> tuple[str | None, str | None, str | None
     )
 
 
-def _answer(graph: Graph, found: Found, row: int) -> Answer:
+def _answer(graph: Graph, found: AnswerArrays, row: int) -> Answer:
     place, split = int(found.place[row]), int(found.split[row])
     number = int(found.triples[row, place])
     is_relation = place == RELATION

@@ -180,14 +180,14 @@ def print_json(value: dict[str, Any]) -> None:
     sys.stdout.write(json_line(value) + "\n")
 
 
-def read_claims_file(path: Path, graph: Graph, skip_bad: bool) -> LabelledTriples:
-    """The claims of a file; what is left out is told on stderr."""
+def read_labelled_file(path: Path, graph: Graph, skip_bad: bool) -> LabelledTriples:
+    """The triples of a file, perhaps with labels; what is left out is told on stderr."""
     from hale.data.sources.labelled import read_labelled
 
-    claims = read_labelled(path, graph, skip_bad=skip_bad)
-    for fault in claims.faults:
+    found = read_labelled(path, graph, skip_bad=skip_bad)
+    for fault in found.faults:
         err.print(f"warning: {path}, left out {fault}", style="yellow")
-    return claims
+    return found
 
 
 def tell_file(run: Path, path: Path, counts: dict[str, int], as_json: bool) -> None:

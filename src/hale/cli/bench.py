@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
@@ -217,12 +216,13 @@ def _show(
 ) -> None:
     """A table of the rows, or one JSON object with them under 'rows'."""
     from hale.cli.tables import listing
+    from hale.data.files import write_json
     from hale.lab.bench.machine import machine
 
     result = {"machine": machine(), "rows": list(rows)}
     if out_file:
         out_file.parent.mkdir(parents=True, exist_ok=True)
-        out_file.write_text(json.dumps(result, indent=1) + "\n")
+        write_json(out_file, result, indent=1)
     if as_json:
         print_json(result)
         return

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from hale.cli.app import out, print_json, read_claims_file, reporting
+from hale.cli.app import out, print_json, read_labelled_file, reporting
 from hale.cli.options import Device, Json, RunPath, SkipBad
 from hale.errors import InputError
 
@@ -37,10 +37,10 @@ def calibrate(
     loaded = load_run(run, device=device)
     false = None
     if negatives is not None:
-        claims = read_claims_file(negatives, loaded.graph, skip_bad)
-        if claims.labels is not None:
+        given = read_labelled_file(negatives, loaded.graph, skip_bad)
+        if given.labels is not None:
             raise InputError(f"{negatives}: a file of negatives has three columns, no labels.")
-        false = claims.triples
+        false = given.triples
     found = calibrate_run(loaded, method=method, negatives=false, seed=seed)
     if as_json:
         print_json({"run": str(run), **found.as_dict(loaded.graph)})

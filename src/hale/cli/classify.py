@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from hale.cli.app import err, out, print_json, read_claims_file, reporting
-from hale.cli.options import Device, Json, RunPath, SkipBad
+from hale.cli.app import err, out, print_json, read_labelled_file, reporting
+from hale.cli.options import Device, Json, OutFile, RunPath, SkipBad
 from hale.errors import InputError
 
 if TYPE_CHECKING:
@@ -29,9 +29,7 @@ def classify(
         ),
     ] = None,
     skip_bad: SkipBad = False,
-    out_file: Annotated[
-        Path | None, typer.Option("--out", help="Write all verdicts to a .csv or .parquet file.")
-    ] = None,
+    out_file: OutFile = None,
     plot: Annotated[
         Path | None, typer.Option("--plot", help="Draw the reliability of labelled triples.")
     ] = None,
@@ -45,15 +43,16 @@ def classify(
     With labels or --negatives, accuracy, F1 and the calibration error are reported.
     """
     from hale.cli.tables import quality_table, verdicts_table
+    from hale.export.table_file import check_table_path
     from hale.runs.run import load_run
 
-    if out_file is not None and out_file.suffix not in (".csv", ".parquet"):
-        raise InputError(f"--out takes a .csv or .parquet file, got {out_file.name!r}.")
+    if out_file is not None:
+        check_table_path(out_file)
     loaded = load_run(run, device=device)
-    claims = read_claims_file(triples, loaded.graph, skip_bad)
-    ids, labels = claims.triples, claims.labels
+    judged = read_labelled_file(triples, loaded.graph, skip_bad)
+    ids, labels = judged.triples, judged.labels
     if negatives is not None:
-        ids, labels = _with_negatives(claims, read_claims_file(negatives, loaded.graph, skip_bad))
+        ids, labels = _with_negatives(judged, read_labelled_file(negatives, loaded.graph, skip_bad))
     if plot is not None and labels is None:
         raise InputError("--plot needs labels: a fourth column in the file, or --negatives.")
     verdicts = _judge(loaded, ids)
@@ -107,17 +106,11 @@ def _judge(run: Run, ids: Any) -> Any:
 
 
 def _write(frame: Any, labels: Any, target: Path) -> None:
-    """All verdicts as CSV or Parquet, under a temporary name until they are whole."""
+    """All verdicts, with the labels that there are."""
     import polars as pl
 
-    whole = frame if labels is None else frame.with_columns(pl.Series("label", labels))
-    waiting = target.with_name(f".{target.name}.new")
-    try:
-        if target.suffix == ".csv":
-            whole.write_csv(waiting)
-        else:
-            whole.write_parquet(waiting)
-        waiting.replace(target)
-    except OSError as error:
-        raise InputError(f"{target} cannot be written: {error.strerror or error}.") from None
+    from hale.export.table_file import table_file
+
+    with table_file(target) as file:
+        file.add(frame if labels is None else frame.with_columns(pl.Series("label", labels)))
     err.print(f"written: {target}")

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
-from hale.errors import InputError, MissingExtraError
+from hale.data.files import write_whole
+from hale.errors import InputError, MissingExtraError, WriteError
 from hale.evaluation.reliability import Quality
 from hale.runs.run import Run
 
@@ -46,13 +48,7 @@ def plot_training(run: Run, target: str | Path) -> Path:
     for axes in (above, below):
         axes.spines[["top", "right"]].set_visible(False)
         axes.grid(alpha=0.25)
-    try:
-        figure.savefig(target, dpi=130)
-    except (OSError, ValueError) as error:
-        raise InputError(f"The picture cannot be written to {target}: {error}") from None
-    finally:
-        plt.close(figure)
-    return target
+    return _saved(plt, figure, target)
 
 
 def plot_reliability(qualities: Mapping[str, Quality], target: str | Path) -> Path:
@@ -85,9 +81,15 @@ def plot_reliability(qualities: Mapping[str, Quality], target: str | Path) -> Pa
     for axes in (above, below):
         axes.spines[["top", "right"]].set_visible(False)
         axes.grid(alpha=0.25)
+    return _saved(plt, figure, target)
+
+
+def _saved(plt: Any, figure: Any, target: Path) -> Path:
+    """The picture in a file, whose suffix tells the format."""
     try:
-        figure.savefig(target, dpi=130)
-    except (OSError, ValueError) as error:
+        kind = target.suffix.removeprefix(".") or "png"
+        write_whole(target, lambda path: figure.savefig(path, format=kind, dpi=130))
+    except (WriteError, ValueError) as error:
         raise InputError(f"The picture cannot be written to {target}: {error}") from None
     finally:
         plt.close(figure)

@@ -11,10 +11,10 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from hale.answers.answer import Answers
     from hale.answers.discovery import MissingFact
     from hale.answers.explanation import Explanation
     from hale.answers.neighborhood import Neighbor
-    from hale.answers.predictor import Answers
     from hale.data.graph import Graph
     from hale.evaluation.calibration import Calibration
     from hale.evaluation.classification import Verdicts

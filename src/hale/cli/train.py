@@ -43,8 +43,11 @@ def train(
         option("Whether files have a header line.", "recognised", "--header/--no-header"),
     ] = None,
     labels: Annotated[
-        Path | None, typer.Option("--labels", help="Tab-separated file: id, readable name.")
+        Path | None, typer.Option("--labels", help="File of two columns: id, readable name.")
     ] = None,
+    skip_bad: Annotated[
+        bool, typer.Option("--skip-bad", help="Leave out lines that are no triples.")
+    ] = False,
     holdout: Annotated[
         float,
         typer.Option("--holdout", help="Share of a single file for each of valid and test."),
@@ -81,6 +84,7 @@ def train(
             columns=columns,
             header=header,
             labels=labels,
+            skip_bad=skip_bad,
             holdout=holdout,
             seed=split_seed,
         )

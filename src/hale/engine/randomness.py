@@ -6,6 +6,8 @@ has to be saved.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from enum import IntEnum
 
 import numpy as np
@@ -28,6 +30,14 @@ class Stream(IntEnum):
 def draw_seed(seed: int, stream: Stream, counter: int = 0) -> int:
     """A 32-bit seed of its own for each (seed, stream, counter)."""
     return int(np.random.SeedSequence((seed, int(stream), counter)).generate_state(1)[0])
+
+
+@contextmanager
+def seeded(seed: int, stream: Stream, counter: int = 0) -> Iterator[None]:
+    """Let PyTorch's own generator begin a sequence; afterwards it goes on as if nothing were."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(draw_seed(seed, stream, counter))
+        yield
 
 
 def generator(seed: int, stream: Stream, counter: int = 0) -> torch.Generator:

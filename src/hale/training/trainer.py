@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
+from contextlib import nullcontext
 from dataclasses import asdict
 from pathlib import Path
 from typing import Literal
@@ -15,7 +15,7 @@ from torch import Tensor
 
 from hale.data.graph import Graph, GraphSize
 from hale.engine.device import choose_device, keep_freed_memory, use_threads
-from hale.engine.randomness import Stream, draw_seed, generator
+from hale.engine.randomness import Stream, generator, seeded
 from hale.errors import EvaluationError, RunError, SettingsError, TrainingError
 from hale.evaluation.validation import Validation
 from hale.objectives import Criterion, Loss
@@ -125,8 +125,7 @@ class Trainer:
 
         self.keep = keep
         self.objective: Criterion = objective or build_objective(settings)
-        with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(draw_seed(settings.seed, Stream.INIT))
+        with seeded(settings.seed, Stream.INIT):
             model = build_model(settings, graph.size)
         if start is not None:
             model.load_state_dict(start)
@@ -222,8 +221,9 @@ class Trainer:
         start, end = self.settings.dropout_start, self.settings.dropout
         if start is not None:
             self.model.dropout.share = start + progress * (end - start)
-        with self._dropout_draws():
-            batch = self.batches.at(clock.step)
+        batch = self.batches.at(clock.step)
+        drops = seeded(self.settings.seed, Stream.DROPOUT, clock.step)
+        with drops if self.model.dropout.share else nullcontext():
             loss = objective(self.model, batch, draws, self.known_train)
         if not math.isfinite(loss.total.item()):
             parts = [name for name, part in loss.parts.items() if not torch.isfinite(part)]
@@ -232,17 +232,6 @@ class Trainer:
         self.optimizer.step(self.settings.learning_rate * self.rule.rate(clock))
         clock.step += 1
         return loss
-
-    @contextmanager
-    def _dropout_draws(self) -> Iterator[None]:
-        """Let dropout, which draws from PyTorch's own generator, repeat by seed and step."""
-        if not self.model.dropout.share:
-            yield
-            return
-        with torch.random.fork_rng(devices=[]):
-            step = self.state.clock.step
-            torch.manual_seed(draw_seed(self.settings.seed, Stream.DROPOUT, step))
-            yield
 
     def _validate(self) -> None:
         """Rank the validation sample, keep the state if it is the best, save."""

@@ -157,8 +157,8 @@ def check_tables(graph: Graph, place: Path) -> None:
         assert judged.triples.tolist() == graph.train.tolist()
         assert judged.labels is not None
         assert judged.labels.tolist() == truth.tolist()
-    for table in (rows, np.array(rows, dtype=object), frame_of(rows)):
-        assert rows_of(graph_from_tables(table, holdout=0)) == rows
+    for source in (rows, np.array(rows, dtype=object), frame_of(rows)):
+        assert rows_of(graph_from_tables(source, holdout=0)) == rows
 
 
 def check_run(graph: Graph, place: Path) -> None:

@@ -18,9 +18,10 @@ from hale.data.datasets import load
 from hale.data.graph import SPLITS, Graph
 from hale.engine import uniformity
 from hale.engine.activations import Hanon
+from hale.lab.bench.curves import quality_at, reached
 from hale.lab.bench.growth import measure, plot_growth, synthetic
 from hale.lab.bench.kernel import _plain, kernel_rows
-from hale.lab.bench.race import quality_at, reached, run
+from hale.lab.bench.race import run
 from hale.lab.bench.timing import in_turns
 
 

@@ -23,6 +23,7 @@ from hale.data.datasets import load
 from hale.data.files import write_whole
 from hale.engine.device import use_threads
 from hale.errors import HaleError, MissingExtraError
+from hale.lab.bench.curves import Curve, quality_at, reached
 from hale.runs.run import Record
 from hale.runs.systems import complete
 from hale.training.stopping import Clock
@@ -42,8 +43,6 @@ PYKEEN: dict[str, dict[str, Any]] = {
 MARGIN = 3.0
 NUM_NEGATIVES = 64
 RIVALS = ("hale", *PYKEEN)
-
-Curve = list[dict[str, float]]
 
 
 def race_rows(
@@ -74,31 +73,9 @@ def race_rows(
     return rows
 
 
-def reached(curve: Curve, metric: str, target: float) -> float | None:
-    """The training time at which the line through the validations first meets the target."""
-    before = {"seconds": 0.0, metric: 0.0}
-    for point in curve:
-        if point[metric] >= target:
-            share = (target - before[metric]) / (point[metric] - before[metric])
-            return before["seconds"] + share * (point["seconds"] - before["seconds"])
-        before = point
-    return None
-
-
-def quality_at(curve: Curve, metric: str, seconds: float) -> float | None:
-    """The line through the validations at a time; the last one where it ends a little before."""
-    before = {"seconds": 0.0, metric: 0.0}
-    for point in curve:
-        if point["seconds"] >= seconds:
-            share = (seconds - before["seconds"]) / (point["seconds"] - before["seconds"])
-            return before[metric] + share * (point[metric] - before[metric])
-        before = point
-    return before[metric] if before["seconds"] >= 0.9 * seconds else None
-
-
-def _in_process(rival: str, *course: object) -> Curve:
+def _in_process(rival: str, *arguments: object) -> Curve:
     """What ``run`` prints of the same arguments, in a process of its own."""
-    code = f"from hale.lab.bench.race import run; run(*{(rival, *course)!r})"
+    code = f"from hale.lab.bench.race import run; run(*{(rival, *arguments)!r})"
     done = subprocess.run(  # noqa: S603
         [sys.executable, "-W", "ignore", "-c", code], capture_output=True, text=True, check=False
     )
@@ -137,8 +114,8 @@ def run(
         trainer.fit()
         curve = watch.curve
     else:
-        pace = _Pace(seconds, metric, target)
-        curve = _train_pykeen(trainer, PYKEEN[rival], pace, dim)
+        schedule = _Schedule(seconds, metric, target)
+        curve = _train_pykeen(trainer, PYKEEN[rival], schedule, dim)
     print("CURVE " + json.dumps(curve))
 
 
@@ -155,7 +132,7 @@ class _Watch:
 
 
 @dataclass(frozen=True)
-class _Pace:
+class _Schedule:
     """How long a rival trains, and when it is ranked."""
 
     seconds: float
@@ -168,7 +145,7 @@ class _Pace:
         return self.seconds / (LATER if there else VALIDATIONS)
 
 
-def _train_pykeen(trainer: Trainer, setup: dict[str, Any], pace: _Pace, dim: int) -> Curve:
+def _train_pykeen(trainer: Trainer, setup: dict[str, Any], schedule: _Schedule, dim: int) -> Curve:
     try:
         from pykeen import losses, models, training
         from pykeen.triples import CoreTriplesFactory
@@ -198,7 +175,7 @@ def _train_pykeen(trainer: Trainer, setup: dict[str, Any], pace: _Pace, dim: int
         )
     else:
         loop = training.LCWATrainingLoop(model=model, triples_factory=factory, optimizer=optimizer)
-    follower = _follower(trainer, model, pace)
+    follower = _follower(trainer, model, schedule)
     with contextlib.suppress(_TimeIsUpError):
         loop.train(
             triples_factory=factory,
@@ -215,7 +192,7 @@ class _TimeIsUpError(Exception):
     """Ends a training loop that knows only epochs."""
 
 
-def _follower(trainer: Trainer, model: Any, pace: _Pace) -> Any:
+def _follower(trainer: Trainer, model: Any, schedule: _Schedule) -> Any:
     """A callback that keeps the clock and validates; its own time is not on the clock."""
     from pykeen.training.callbacks import TrainingCallback
 
@@ -251,7 +228,7 @@ def _follower(trainer: Trainer, model: Any, pace: _Pace) -> Any:
             self.curve: Curve = []
             self.began: float | None = None  # at the first batch: set-up is on no rival's clock
             self.seconds = 0.0
-            self.next = pace.interval([])
+            self.next = schedule.interval([])
 
         def pre_batch(self, *_args: object, **_kwargs: object) -> None:
             if self.began is None:
@@ -261,13 +238,13 @@ def _follower(trainer: Trainer, model: Any, pace: _Pace) -> Any:
             # After every batch: an epoch of 1-vs-all can take longer than the whole race.
             assert self.began is not None
             self.seconds += time.perf_counter() - self.began
-            if self.seconds >= self.next or self.seconds >= pace.seconds:
+            if self.seconds >= self.next or self.seconds >= schedule.seconds:
                 model.eval()
                 metrics = trainer.validation.metrics(Foreign())  # type: ignore[arg-type]
                 self.curve.append({"seconds": self.seconds, **metrics})
-                self.next = self.seconds + pace.interval(self.curve)
+                self.next = self.seconds + schedule.interval(self.curve)
                 model.train()
-            if self.seconds >= pace.seconds:
+            if self.seconds >= schedule.seconds:
                 raise _TimeIsUpError
             self.began = time.perf_counter()
 

@@ -30,7 +30,7 @@ from hale.data.keys import Ids, TripleSet
 from hale.data.revision import Revision, revise
 from hale.data.sources import Triples, read_triples
 from hale.engine.device import choose_device, use_threads
-from hale.engine.randomness import Stream, draw_seed, generator
+from hale.engine.randomness import Stream, generator, seeded
 from hale.errors import InputError
 from hale.evaluation.metrics import Metrics
 from hale.evaluation.ranks import filtered_ranks
@@ -136,7 +136,7 @@ def _train(
     device = choose_device(settings.device)
     anchors = old.model.entities().detach().clone().to(device)
     # The settings of the run stay as they are, so that updates do not slow each other down.
-    course = settings.model_copy(
+    schedule = settings.model_copy(
         update={
             "learning_rate": options.rate * rate_factor(revision) * settings.learning_rate,
             "decay": 1.0,
@@ -145,14 +145,14 @@ def _train(
         }
     )
     objective = Anchored(
-        build_objective(course),
+        build_objective(schedule),
         anchors,
         weight=options.anchor,
         free=torch.tensor(np.unique(revision.removed[:, [0, 2]]), device=device),
     )
     trainer = Trainer(
         after,
-        course,
+        schedule,
         observer,
         start=model.state_dict(),
         moments=carry_moments(moments, model, before.size),
@@ -214,8 +214,7 @@ def _train(
 def grown(old: Model, settings: Settings, revision: Revision) -> Model:
     """The model of a run for the graph after a change: rows are placed, nothing is trained."""
     after = revision.after
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(draw_seed(settings.seed, Stream.INIT))
+    with seeded(settings.seed, Stream.INIT):
         model = build_model(settings, after.size)
     grow(old, model)
     facts = torch.tensor(after.both_directions(revision.added))
