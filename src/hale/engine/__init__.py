@@ -1,13 +1,21 @@
-"""Engine: sums over all entities, their value and their gradients, behind three functions.
+"""Engine: numbers without a graph: sums over all entities and their gradients, fast and plain.
 
-contrast     the HaLE loss: alignment of positives, uniformity of the queries drawn
-uniformity   the uniformity term alone, for squared L2 distances
-partition    the same sum for any score, in chunks of queries
-tiles        uniformity by plain torch calls on tiles of entities, any device: the reference
-native       the same in C++, for float32 on the CPU
-choice       which of the two sweeps
-library      the C++ library: which build runs, and why
-structures   what its functions take
+contrast      the HaLE loss: alignment of positives, uniformity of the queries drawn
+uniformity    the uniformity term alone, for squared L2 distances
+log_sum       the same sum for any score, in chunks of queries
+tiles         uniformity by plain torch calls on tiles of entities, any device: the reference
+native        the same in C++, for float32 on the CPU
+choice        which of the two sweeps
+library       the native library: which build runs, and why
+structures    what its functions take, field by field
+turns         query vectors of rotations
+rows          rows of a table: looked up, and added to
+activations   the hardness-aware functions of a distance
+geometry      rotations, flexible addition, lifted vectors
+poincare      the Poincare ball
+topk          the best of each row
+device        where tensors live, and how many threads work on them
+randomness    what is drawn is a function of seed, stream and counter
 """
 
 from hale.engine.contrast import Contrast, contrast

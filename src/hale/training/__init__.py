@@ -1,1 +1,13 @@
-"""Training: the loop, its batches and optimisers; update; tune."""
+"""Training: the loop, its batches and optimisers; update; tune.
+
+trainer      train() and the loop
+batches      which triples a step sees
+optimizers   how the parameters move
+stopping     when a run ends and validates, and how the learning rate falls
+checkpoint   the state that a run is resumed from
+interrupt    Ctrl-C as a wish
+observer     who is told how a run goes
+divergence   what to say when a loss is not finite
+update/      tomorrow's facts for yesterday's run
+tune/        a search over settings
+"""

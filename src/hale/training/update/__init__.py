@@ -1,1 +1,9 @@
-"""Update: tomorrow's facts for yesterday's run."""
+"""Update: tomorrow's facts for yesterday's run.
+
+updater      update(), step by step
+options      how an update treats what is known
+grow         a model for a larger graph that scores all it knows as before
+placement    where new rows start
+mixture      what its batches are made of
+withdrawal   new entities step back until the answers to old questions hold
+"""

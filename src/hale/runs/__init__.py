@@ -1,0 +1,7 @@
+"""Runs: a trained model on disk, and which model, strategy and activation go together.
+
+run       a trained model with its graph, settings and history, and the way back from its folder
+folder    the files of a run
+lock      one writer at a time
+systems   settings completed, a model and an objective built from them, or the reason why not
+"""

@@ -1,0 +1,46 @@
+"""One writer at a time: a lock beside a run's folder, held while it is trained or updated.
+
+The system takes the lock from a process that ends, however it ends, so a stale one is nobody's.
+It lies beside the folder, not in it: an overwrite replaces the folder.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from filelock import FileLock, Timeout
+
+from hale.errors import RunError
+
+
+@contextmanager
+def writing_run(path: str | Path | None) -> Iterator[None]:
+    """Hold the run of that folder for writing; None is a run in memory, which nobody else has.
+
+    A run that another process writes is an error. The same process may hold it several times,
+    one within the other.
+    """
+    if path is None:
+        yield
+        return
+    folder = Path(path).absolute()
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        lock = FileLock(folder.with_name(f".{folder.name}.lock"), timeout=0, is_singleton=True)
+        lock.acquire()
+    except Timeout:
+        raise RunError(
+            f"Another process is writing the run {path} (training, updating or evaluating it). "
+            "Wait until it ends, or choose another folder."
+        ) from None
+    except OSError as error:
+        raise RunError(f"{path} cannot be written: {error.strerror or error}.") from None
+    except NotImplementedError:  # a file system without locks: as before there were any
+        yield
+        return
+    try:
+        yield
+    finally:
+        lock.release()

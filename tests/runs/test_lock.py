@@ -1,0 +1,93 @@
+"""One writer at a time, told plainly; the lock of a dead process is nobody's."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from hale.data.graph import Graph
+from hale.errors import RunError
+from hale.evaluation.calibration import calibrate
+from hale.runs.lock import writing_run
+from hale.runs.run import load_run
+from hale.training.trainer import train
+from hale.training.update.updater import update
+
+HOLD = """
+import sys, time
+from hale.runs.lock import writing_run
+with writing_run(sys.argv[1]):
+    print("held", flush=True)
+    time.sleep(60)
+"""
+
+
+@pytest.fixture
+def holder(tmp_path: Path) -> subprocess.Popen[str]:
+    """Another process that writes the run."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", HOLD, str(tmp_path / "run")], stdout=subprocess.PIPE, text=True
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == "held\n"
+    yield process  # type: ignore[misc]
+    process.kill()
+    process.wait()
+    process.stdout.close()
+
+
+def test_a_run_that_another_writes_is_refused(
+    graph: Graph, tmp_path: Path, holder: subprocess.Popen[str]
+) -> None:
+    """A trains, B overwrites, A finishes: B's settings with A's weights, if both could."""
+    path = tmp_path / "run"
+    small = {"epochs": 1, "dim": 4, "batch_size": 16}
+    with pytest.raises(RunError, match="Another process is writing the run"):
+        train(graph, out=path, **small)
+    assert not path.exists()
+    os.kill(holder.pid, signal.SIGKILL)
+    holder.wait()
+    run = train(graph, out=path, **small)  # a stale lock is taken over
+    assert run.summary.stopped_by == "epochs"
+
+
+def test_every_way_to_write_a_run_asks_for_it(graph: Graph, tmp_path: Path) -> None:
+    path = tmp_path / "run"
+    small = {"epochs": 1, "dim": 4, "batch_size": 16}
+    train(graph, out=path, **small)
+    before = {file.name: file.read_bytes() for file in path.iterdir()}
+    code = HOLD.replace("time.sleep(60)", "sys.stdin.read()")
+    with subprocess.Popen(
+        [sys.executable, "-c", code, str(path)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as other:
+        assert other.stdout is not None
+        assert other.stdout.readline() == "held\n"
+        run = load_run(path)  # reading is free
+        for write in (
+            lambda: train(graph, out=path, overwrite=True, **small),
+            lambda: train(None, out=path, resume=True),
+            lambda: update(run, [("e000", "next", "e005")], epochs=1, out=path, overwrite=True),
+            lambda: calibrate(run),
+            lambda: run.save_metrics("test", {"mrr": 1.0}),
+        ):
+            with pytest.raises(RunError, match="Another process is writing"):
+                write()
+        other.communicate("")
+    assert {file.name: file.read_bytes() for file in path.iterdir()} == before
+
+
+def test_one_process_may_hold_it_within_itself(tmp_path: Path) -> None:
+    with writing_run(tmp_path / "run"), writing_run(tmp_path / "run"):
+        pass
+    with writing_run(tmp_path / "run"):
+        pass
+    with writing_run(None):
+        pass
