@@ -62,7 +62,7 @@ def test_bad_lines(run: Path) -> None:
     refused = hale("classify", run, "bad.tsv")
     assert refused.exit_code == 2
     assert "line 2: Unknown entity 'P0'" in refused.stderr
-    assert "line 3: Expected 3 columns separated by tabs, found 2" in refused.stderr
+    assert "line 3: expected 3" in refused.stderr
     assert refused.stdout == ""
     done = hale("classify", run, "bad.tsv", "--skip-bad", "--json")
     assert len(as_json(done)["triples"]) == 1

@@ -95,12 +95,12 @@ def test_bad_lines_are_all_told_or_skipped(run: Path) -> None:
     Path("queries.tsv").write_text("nonsense\n" + QUERIES + "e03\tnext\t?\n")
     refused = hale("predict", run, "--queries", "queries.tsv")
     assert refused.exit_code == 2
-    assert "line 1: Expected 3 columns" in refused.stderr
+    assert "line 1: expected 3 columns" in refused.stderr
     assert "line 5: Unknown entity 'e03'. Did you mean" in refused.stderr
     assert refused.stdout == ""
     skipped = hale("predict", run, "--queries", "queries.tsv", "--skip-bad", "--json")
     assert len(as_json(skipped)["queries"]) == 3
-    assert "warning: queries.tsv, line 1: Expected 3 columns" in skipped.stderr
+    assert "warning: queries.tsv, line 1: expected 3 columns" in skipped.stderr
     assert "warning: queries.tsv, line 5: Unknown entity 'e03'" in skipped.stderr
 
 
