@@ -98,8 +98,7 @@ def draw() -> str:
             f"{count} modules</title></path>"
         )
         lines.append(
-            f'<path d="M {right} {end:g} l 7 -3.5 l 0 7 z" '
-            f'fill="{colour(place, 0.45, 0.55)}"/>'
+            f'<path d="M {right} {end:g} l 7 -3.5 l 0 7 z" fill="{colour(place, 0.45, 0.55)}"/>'
         )
     for place, name in enumerate(names):
         y = middle[name] - HEIGHT / 2

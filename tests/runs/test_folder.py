@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 import torch
 
-from hale.errors import RunError
 from hale.data.graph import Graph
+from hale.errors import RunError
 from hale.models import make_model
+from hale.runs.folder import RunFolder, free_folder
 from hale.runs.run import load_run
 from hale.settings import make_settings
-from hale.runs.folder import RunFolder, free_folder
 
 
 @pytest.fixture

@@ -58,8 +58,10 @@ def test_it_predicts_the_same(old: tuple[Run, dict[str, Any]]) -> None:
         if asked.get("relation") is None and run.settings.relation_scale:
             continue  # relations were compared without their scales then
         assert close(found, expected), query
-    assert close([fact.as_dict() for fact in hale.discover(run, ["knows", "lives in"], k=5)],
-                 said["discover"])
+    assert close(
+        [fact.as_dict() for fact in hale.discover(run, ["knows", "lives in"], k=5)],
+        said["discover"],
+    )
     assert close(hale.why(run, "p03", "lives in", "town 3", k=3).as_dict(), said["why"])
     near = [neighbor.as_dict() for neighbor in hale.neighbors(run, "Béla", k=4)]
     assert close(near, said["neighbors"])

@@ -8,13 +8,11 @@ import pytest
 import torch
 
 import hale
-from hale.errors import SettingsError, UnknownNameError
 from hale.data.graph import Graph, GraphSize
+from hale.errors import SettingsError, UnknownNameError
 from hale.models import MODELS
 from hale.objectives import OBJECTIVES
 from hale.runs.run import Record
-from hale.settings import make_settings
-from hale.training.stopping import Clock
 from hale.runs.systems import (
     build_model,
     check,
@@ -25,6 +23,8 @@ from hale.runs.systems import (
     strategies_for,
     train_alike,
 )
+from hale.settings import make_settings
+from hale.training.stopping import Clock
 
 ROOT = Path(__file__).parents[2]
 PAIRS = [(model, strategy) for model in MODELS for strategy in OBJECTIVES]

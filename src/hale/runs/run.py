@@ -7,13 +7,13 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from hale.engine.device import choose_device
 from hale.data.graph import Graph
+from hale.engine.device import choose_device
 from hale.models import Model
-from hale.settings import Settings
 from hale.runs.folder import HISTORY, METRICS, MODEL, ORIGIN, SETTINGS, RunFolder
 from hale.runs.lock import writing_run
 from hale.runs.systems import build_model
+from hale.settings import Settings
 
 
 @dataclass(frozen=True)

@@ -6,14 +6,14 @@ from collections.abc import Mapping
 
 import torch
 
-from hale.errors import SettingsError
 from hale.data.graph import Graph, GraphSize
+from hale.errors import SettingsError
 from hale.models import MODELS, Model, Options, Similarity, model_class
 from hale.models.base import SIMILARITIES
 from hale.objectives import OBJECTIVES, Criterion, Objective, make_objective, objective_class
+from hale.settings import Settings, make_settings, parse_duration
 from hale.settings.recipes import recipe_values
 from hale.settings.recipes.rule import GraphCounts
-from hale.settings import Settings, make_settings, parse_duration
 
 # The strategy that a model takes where none is given, by its own similarity.
 OWN_STRATEGIES: Mapping[Similarity, str] = {"l2": "hale", "dot": "allneg", "hyperbolic": "advneg"}
@@ -22,10 +22,10 @@ OWN_STRATEGIES: Mapping[Similarity, str] = {"l2": "hale", "dot": "allneg", "hype
 def complete(graph: Graph | None = None, **values: object) -> Settings:
     """Settings from what a user gave; the rest as suits the strategy, the model and the graph.
 
-    What is given goes before the recipe (see hale.settings.recipes), that before what suits the model and
-    the strategy in general. Without a strategy it is the one that the model knows best: HaLE
-    where it measures squared L2 distances. A scale per relation belongs to an activation, so the
-    identity comes without one.
+    What is given goes before the recipe (hale.settings.recipes), that before what suits the
+    model and the strategy in general. Without a strategy it is the one that the model knows best:
+    HaLE where it measures squared L2 distances. A scale per relation belongs to an activation, so
+    the identity comes without one. Only what was given counts as set (``model_fields_set``).
     """
     given = {name: value for name, value in values.items() if value is not None}
     model = model_class(str(given.get("model", Settings.model_fields["model"].default)))
