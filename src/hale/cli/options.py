@@ -14,6 +14,9 @@ import typer
 from typer.core import TyperCommand
 
 from hale.settings import BY_SYSTEM, Flags, Settings
+from hale.settings.glossary import GLOSSARY
+
+WORDS = ("heights", "near", "two-way", "loops")  # of the options, explained below them
 
 Json = Annotated[
     bool, typer.Option("--json", help="Print one JSON object on stdout, progress on stderr.")
@@ -46,6 +49,9 @@ class SettingsCommand(TyperCommand):
             for one in left:
                 one.help = one.help.replace(BY_SYSTEM, told[str(one.name)])  # type: ignore[attr-defined]
         super().format_options(ctx, formatter)
+        if len(left) > 1:  # all settings are there, and so are words of our own
+            with formatter.section("Words"):
+                formatter.write_dl([(word, GLOSSARY[word]) for word in WORDS])
 
 
 def settings_options(

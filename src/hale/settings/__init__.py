@@ -2,6 +2,7 @@
 
 fields     Settings: every knob, its default and its limits
 recipes/   tuned settings per data set, strategy and model, and a rule for other graphs
+glossary   the words that are hale's own
 """
 
 from hale.settings.fields import (
