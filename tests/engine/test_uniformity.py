@@ -7,13 +7,14 @@ from dataclasses import replace
 
 import pytest
 import torch
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
 from hale.engine import native, tiles, uniformity
 from hale.engine.activations import Activation, Arctanh, Double, Halin, Hanon, Identity, XExp
 from hale.errors import InputError
+from tests.engine.rounding import uniformity_room
 
 ACTIVATIONS = [
     Hanon(3.0, 6.0),
@@ -50,33 +51,15 @@ def assert_agreement(
     rough = [x.detach().clone().requires_grad_() for x in (queries, entities, scale)]
     expected = reference(*exact, h, without)
     found = uniformity(*rough, h, without)
-    assert found.item() == pytest.approx(expected.item(), rel=1e-4, abs=1e-5)
+    most, rooms = uniformity_room(*(x.detach() for x in exact), h, without)
+    assert abs(found.item() - expected.item()) <= most
     wanted = torch.autograd.grad(expected, exact)
-    room = rounding(*(x.detach() for x in exact), h, without)
-    for name, one, other in zip(
-        ("queries", "entities", "scale"), torch.autograd.grad(found, rough), wanted, strict=True
+    given = torch.autograd.grad(found, rough)
+    for name, one, other, room in zip(
+        ("queries", "entities", "scale"), given, wanted, rooms, strict=True
     ):
-        most = 1e-4 * other.abs().max().item() + room
-        worst = (one.double() - other).abs().max().item()
-        assert worst <= most, f"gradient of {name}: {worst} beyond {most}"
-
-
-def rounding(
-    queries: Tensor, entities: Tensor, scale: Tensor, h: Activation, without: Pairs | None
-) -> float:
-    """What float32 cannot resolve: gradients are differences of sums of slope times vector.
-
-    So their rounding goes with the size of the vectors and the mean slope that the weights
-    give, not with the size of the difference.
-    """
-    value, slope = h.value_and_slope(
-        scale[:, None] * (queries[:, None] - entities[None]).square().sum(dim=-1)
-    )
-    if without is not None:
-        value[without] = torch.inf
-    steepness = (torch.softmax(-value, dim=1) * slope).sum(dim=1).max().item()
-    size = max(x.square().sum(dim=1).max().item() for x in (queries, entities))
-    return 2e-6 * (1 + steepness) * (1 + size)
+        over = (one.double() - other).abs() - room - 1e-9 * other.abs().max()
+        assert over.max() <= 0, f"gradient of {name}: {over.max()} beyond rounding"
 
 
 def draw(m: int, n: int, d: int, size: float, seed: int) -> tuple[Tensor, Tensor, Tensor]:
@@ -133,21 +116,32 @@ def test_against_autograd(h: Activation, m: int, n: int, d: int) -> None:
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
-@given(st.data())
-def test_against_autograd_on_drawn_shapes(data: st.DataObject) -> None:
-    h = data.draw(st.sampled_from(ACTIVATIONS))
-    m, n = (data.draw(st.integers(1, top)) for top in (9, 600))
-    d = data.draw(st.integers(1, 9) | st.sampled_from([17, 20, 33]))
-    size = data.draw(st.sampled_from([0.0, 0.01, 0.3, 1.0]))
-    queries, entities, scale = draw(m, n, d, size, seed=data.draw(st.integers(0, 999)))
+@given(
+    h=st.sampled_from(ACTIVATIONS),
+    m=st.integers(1, 9),
+    n=st.integers(1, 600),
+    d=st.integers(1, 9) | st.sampled_from([17, 20, 33]),
+    size=st.sampled_from([0.0, 0.01, 0.3, 1.0]),
+    seed=st.integers(0, 999),
+    places=st.none() | st.sets(st.tuples(st.integers(0, 8), st.integers(0, 599)), max_size=20),
+)
+# two entities almost equally near, where x exp(x) has a slope of 1e4
+@example(h=XExp(), m=1, n=129, d=20, size=1.0, seed=169, places=None)
+def test_against_autograd_on_drawn_shapes(
+    h: Activation,
+    m: int,
+    n: int,
+    d: int,
+    size: float,
+    seed: int,
+    places: set[tuple[int, int]] | None,
+) -> None:
     without = None
-    if n > 1 and data.draw(st.booleans()):
-        pairs = data.draw(
-            st.sets(st.tuples(st.integers(0, m - 1), st.integers(0, n - 2)), max_size=20)
-        )
+    if n > 1 and places is not None:  # never the last entity: each query keeps one
+        pairs = {(row % m, column % (n - 1)) for row, column in places}
         rows, columns = zip(*pairs, strict=True) if pairs else ((), ())
         without = (torch.tensor(rows, dtype=torch.long), torch.tensor(columns, dtype=torch.long))
-    assert_agreement(queries, entities, scale, h, without)
+    assert_agreement(*draw(m, n, d, size, seed), h, without)
 
 
 @pytest.mark.parametrize("h", [Hanon(3.0, 6.0), Halin(10.0, 10.0)], ids=str)
