@@ -55,7 +55,10 @@ def test_written_to_a_file(run: Path) -> None:
         assert frame["verdict"].to_list() == [True, False, True]
     assert frames[0].columns == frames[1].columns
     assert not list(Path().glob(".*"))
-    assert hale("classify", run, "true.tsv", "--out", "none/v.csv").exit_code == 2
+    assert hale("classify", run, "labelled.tsv", "--out", "new/v.tsv").exit_code == 0
+    assert pl.read_csv("new/v.tsv", separator="\t").equals(frames[0])
+    Path("file").touch()
+    assert hale("classify", run, "true.tsv", "--out", "file/v.csv").exit_code == 2
 
 
 def test_bad_lines(run: Path) -> None:
@@ -94,7 +97,7 @@ def test_asking_changes_no_run(run: Path) -> None:
     [
         (["classify", "run", "labelled.tsv", "--negatives", "false.tsv"], "would contradict"),
         (["classify", "run", "true.tsv", "--plot", "r.png"], "--plot needs labels"),
-        (["classify", "run", "true.tsv", "--out", "v.xlsx"], ".csv or .parquet"),
+        (["classify", "run", "true.tsv", "--out", "v.xlsx"], ".csv, .tsv, .parquet"),
         (["classify", "nowhere", "true.tsv"], "There is no run"),
     ],
 )

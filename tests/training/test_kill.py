@@ -33,7 +33,7 @@ def test_kill_9_twenty_times(tmp_path: Path) -> None:
     """Each life resumes the last one and is killed after a random while: also within a save."""
     draw = random.Random(0)
     run = tmp_path / "run"
-    here = str(Path(__file__).parent)
+    here = str(Path(__file__).parents[1])
     steps = [0]
     for life in range(KILLS):
         mode = "resume" if life else "begin"
