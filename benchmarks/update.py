@@ -94,7 +94,7 @@ def measure(options: argparse.Namespace, folder: Path) -> dict[str, Any]:
     updated = hale.update(base, np.array(taken["train"]), **short, **given)
     new, old = (quality(updated, part["test"], known) for part in (taken, kept))
     origin = updated.origin[-1]
-    seconds = sum(origin[f"{part}_seconds"] for part in ("placing", "training", "settling"))
+    seconds = sum(origin[f"{part}_seconds"] for part in ("placing", "training", "withdrawing"))
     print(f"update  {seconds:.0f} s  old {old['mrr']:.4f}  new {new['mrr']:.4f}", flush=True)
     full = hale.train(graph, out=folder / "full", **common)
     full_new, full_old = (quality(full, part["test"], known) for part in (taken, kept))
@@ -140,7 +140,7 @@ def main() -> None:
     parser.add_argument("--dim", type=int, default=32)
     parser.add_argument("--full", default="600s", help="training time of the base and full runs")
     parser.add_argument(
-        "--update", default="52s", help="training time of the update, settling not in it"
+        "--update", default="52s", help="training time of the update, withdrawing not in it"
     )
     parser.add_argument("--full-epochs", type=int, help="epochs instead of --full")
     parser.add_argument("--update-epochs", type=int, help="passes over new facts, not --update")

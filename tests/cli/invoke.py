@@ -46,3 +46,13 @@ def save_line(path: Path) -> Path:
     made = line_run()
     RunFolder.create(path, made.settings, made.graph, made.model.state_dict())
     return path
+
+
+def assert_refused(arguments: list[str], message: str) -> None:
+    """One message that says so, status 2, nothing on stdout and nothing written beside the run."""
+    result = hale(*arguments)
+    assert result.exit_code == 2, result.output
+    assert message in result.stderr.replace("\n", " ")
+    assert "Traceback" not in result.output
+    assert result.stdout == ""
+    assert [path.name for path in Path().iterdir()] == ["run"]

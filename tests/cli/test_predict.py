@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from tests.cli.invoke import as_json, hale
+from tests.cli.invoke import as_json, assert_refused, hale
 
 
 def names(found: dict[str, Any]) -> list[tuple[int, str]]:
@@ -142,12 +142,7 @@ def test_all_queries_of_a_relation(run: Path) -> None:
 def test_bad_input_is_one_message_and_status_2(
     run: Path, arguments: list[str], message: str
 ) -> None:
-    result = hale(*arguments)
-    assert result.exit_code == 2, result.output
-    assert message in result.stderr.replace("\n", " ")
-    assert "Traceback" not in result.output
-    assert result.stdout == ""
-    assert [path.name for path in Path().iterdir()] == ["run"]
+    assert_refused(arguments, message)
 
 
 @pytest.mark.parametrize("name", ["settings.json", "model.safetensors", "relations.txt"])

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import hale as api
-from tests.cli.invoke import as_json, hale
+from tests.cli.invoke import as_json, assert_refused, hale
 
 
 def test_why(run: Path) -> None:
@@ -35,12 +35,7 @@ def test_why(run: Path) -> None:
 def test_bad_input_is_one_message_and_status_2(
     run: Path, arguments: list[str], message: str
 ) -> None:
-    result = hale(*arguments)
-    assert result.exit_code == 2, result.output
-    assert message in result.stderr.replace("\n", " ")
-    assert "Traceback" not in result.output
-    assert result.stdout == ""
-    assert [path.name for path in Path().iterdir()] == ["run"]
+    assert_refused(arguments, message)
 
 
 @pytest.mark.parametrize("name", ["settings.json", "model.safetensors", "relations.txt"])
