@@ -3,12 +3,23 @@
 from __future__ import annotations
 
 import os
+import socket
+import subprocess
+import sys
+import threading
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
-from hale.data import files
-from hale.data.files import finish_replacing, whole_folder, write_json, write_text, write_whole
+from hale.data.files import (
+    aside,
+    finish_replacing,
+    whole_folder,
+    write_json,
+    write_text,
+    write_whole,
+)
 from hale.errors import WriteError
 
 
@@ -33,7 +44,7 @@ def test_content_is_on_disk_before_it_has_its_name(
     monkeypatch.setattr(os, "fsync", spy_sync)
     monkeypatch.setattr(Path, "replace", spy_replace)
     write_json(target, {"a": "ü"})
-    waiting = f".x.json.{os.getpid()}.new"
+    waiting = aside(target).name
     assert done == [("sync", waiting), ("rename", waiting), ("sync", tmp_path.name)]
     assert target.read_text(encoding="utf-8") == '{\n  "a": "ü"\n}\n'
     assert [path.name for path in tmp_path.iterdir()] == ["x.json"]
@@ -56,16 +67,16 @@ def test_the_old_file_stays_if_writing_fails(tmp_path: Path) -> None:
 
 
 def test_what_dead_writers_left_is_swept_and_what_living_ones_write_is_not(tmp_path: Path) -> None:
-    dead = next(number for number in range(400_000, 4_000_000) if not files._is_alive(number))
-    left = tmp_path / f".x.{dead}.new"
-    living = tmp_path / f".x.{os.getppid()}.new"
-    other = tmp_path / f".y.{dead}.new"
-    for path in (left, living, other):
+    host = socket.gethostname()
+    gone = tmp_path / f".x.{host}-{dead_process()}-7.new"
+    living = tmp_path / f".x.{host}-{os.getppid()}-7.new"
+    elsewhere = tmp_path / f".x.another-host-{dead_process()}-7.new"
+    other = tmp_path / f".y.{host}-{dead_process()}-7.new"
+    for path in (gone, living, elsewhere, other):
         path.write_text("part")
     write_text(tmp_path / "x", "whole")
-    assert not left.exists()
-    assert living.exists()
-    assert other.exists()
+    assert not gone.exists()
+    assert all(path.exists() for path in (living, elsewhere, other))
 
 
 def test_a_folder_appears_whole(tmp_path: Path) -> None:
@@ -89,16 +100,85 @@ def test_a_folder_appears_whole(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["folder"]
 
 
+def dead_process() -> int:
+    """The number of a process that has ended."""
+    child = subprocess.Popen([sys.executable, "-c", ""])
+    child.wait()
+    return child.pid
+
+
 @pytest.mark.parametrize("new_is_there", [True, False])
+@pytest.mark.parametrize("earlier", [True, False], ids=["names of an earlier version", "today's"])
 def test_a_replacement_killed_between_its_renames_is_completed(
-    tmp_path: Path, new_is_there: bool
+    tmp_path: Path, new_is_there: bool, earlier: bool
 ) -> None:
     target = tmp_path / "folder"
-    (tmp_path / ".folder.old").mkdir()
-    (tmp_path / ".folder.old" / "a").write_text("old")
+    writer = "" if earlier else f"{socket.gethostname()}-{dead_process()}-7."
+    (tmp_path / f".folder.{writer}old").mkdir()
+    (tmp_path / f".folder.{writer}old" / "a").write_text("old")
     if new_is_there:
-        (tmp_path / ".folder.new").mkdir()
-        (tmp_path / ".folder.new" / "a").write_text("new")
+        (tmp_path / f".folder.{writer}new").mkdir()
+        (tmp_path / f".folder.{writer}new" / "a").write_text("new")
     finish_replacing(target)
     assert (target / "a").read_text() == ("new" if new_is_there else "old")
+    assert [path.name for path in tmp_path.iterdir()] == ["folder"]
+
+
+def test_a_reader_waits_for_a_writer_between_its_renames(tmp_path: Path) -> None:
+    """It must not finish what the writer is about to finish itself."""
+    target = tmp_path / "folder"
+    writer = f"{socket.gethostname()}-{os.getppid()}-7"  # which lives
+    old, new = (tmp_path / f".folder.{writer}.{what}" for what in ("old", "new"))
+    for path in (old, new):
+        path.mkdir()
+        (path / "a").write_text(path.suffix)
+    timer = threading.Timer(0.1, lambda: new.rename(target))
+    timer.start()
+    finish_replacing(target)
+    timer.join()
+    assert (target / "a").read_text() == ".new"
+    assert old.exists(), "its writer removes it"
+
+
+def test_two_writers_of_one_folder_do_not_meet(tmp_path: Path) -> None:
+    target = tmp_path / "folder"
+    met = threading.Barrier(2)
+
+    def write(who: str) -> None:
+        with suppress(WriteError), whole_folder(target, replace=False) as waiting:
+            (waiting / "one").write_text(who)
+            met.wait()
+            (waiting / "two").write_text(who)
+
+    writers = [threading.Thread(target=write, args=(who,)) for who in "AB"]
+    for writer in writers:
+        writer.start()
+    for writer in writers:
+        writer.join()
+    assert (target / "one").read_text() == (target / "two").read_text()
+    assert [path.name for path in tmp_path.iterdir()] == ["folder"]
+
+
+def test_an_interrupt_between_the_renames_brings_the_old_folder_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    target = tmp_path / "folder"
+    target.mkdir()
+    (target / "a").write_text("old")
+    rename = Path.rename
+
+    def interrupted(self: Path, to: Path) -> Path:
+        if self.suffix == ".new":
+            raise KeyboardInterrupt
+        return rename(self, to)
+
+    monkeypatch.setattr(Path, "rename", interrupted)
+
+    def replace() -> None:
+        with whole_folder(target, replace=True) as waiting:
+            (waiting / "a").write_text("new")
+
+    with pytest.raises(KeyboardInterrupt):
+        replace()
+    assert (target / "a").read_text() == "old"
     assert [path.name for path in tmp_path.iterdir()] == ["folder"]

@@ -63,7 +63,7 @@ def test_all_faults_of_a_removal_are_told_or_skipped(graph: Graph) -> None:
     add = read_triples([("a", "r", "c"), ("b", "r", "a")])
     with pytest.raises(SourceError) as caught:
         revise(graph, add, read_triples(gone, what="the list"))
-    assert "the list: 2 bad facts" in str(caught.value)
+    assert "the list: 2 bad rows" in str(caught.value)
     assert "x r b: there is no such fact" in str(caught.value)
     assert "a r c: it is to be added as well" in str(caught.value)
     found = revise(graph, add, read_triples(gone), skip_bad=True)

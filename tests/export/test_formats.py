@@ -160,7 +160,7 @@ def test_a_rename_that_fails_brings_the_old_export_back(
     rename = Path.rename
 
     def fail(self: Path, target: Path) -> Path:
-        if self.name == ".x.new":
+        if self.suffix == ".new":
             raise OSError(5, "Input/output error")
         return rename(self, target)
 
@@ -179,3 +179,11 @@ def test_an_export_says_which_relations_do_not_loop(tmp_path: Path) -> None:
     run.model.may_loop[1::2] = False
     about = export_run(run, tmp_path / "bound")
     assert about["without_loops"] == [run.graph.relations[1]]
+
+
+def test_an_export_after_a_replacement_that_was_killed(tmp_path: Path) -> None:
+    run = line_run()
+    export_run(run, tmp_path / "x")
+    (tmp_path / "x").rename(tmp_path / ".x.old")  # killed between its two renames
+    export_run(run, tmp_path / "x", overwrite=True)
+    assert [path.name for path in tmp_path.iterdir()] == ["x"]

@@ -11,10 +11,11 @@ import numpy as np
 import pytest
 import torch
 
+from hale.data.files import free_folder
 from hale.data.graph import Graph
 from hale.errors import RunError
 from hale.models import make_model
-from hale.runs.folder import RunFolder, free_folder
+from hale.runs.folder import RunFolder
 from hale.runs.run import load_run
 from hale.settings import make_settings
 

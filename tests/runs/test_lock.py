@@ -13,13 +13,16 @@ import pytest
 from hale.data.graph import Graph
 from hale.errors import RunError
 from hale.evaluation.calibration import calibrate
+from hale.runs.folder import RunFolder
 from hale.runs.lock import writing_run
 from hale.runs.run import load_run
+from hale.settings import Settings
 from hale.training.trainer import train
 from hale.training.update.updater import update
 
 HOLD = """
 import sys, time
+from hale.runs.folder import RunFolder
 from hale.runs.lock import writing_run
 with writing_run(sys.argv[1]):
     print("held", flush=True)
@@ -91,3 +94,53 @@ def test_one_process_may_hold_it_within_itself(tmp_path: Path) -> None:
         pass
     with writing_run(None):
         pass
+
+
+SMALL = {"epochs": 1, "dim": 4, "batch_size": 16}
+
+
+def test_a_run_replaced_before_it_is_resumed_is_resumed_as_it_is(
+    graph: Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is resumed is read under the lock: another process cannot slip in between."""
+    path = tmp_path / "run"
+    train(graph, out=path, **SMALL)
+    read = RunFolder.read_settings
+
+    def held(self: RunFolder) -> Settings:
+        code = HOLD.replace("time.sleep(60)", "pass")
+        other = subprocess.run(
+            [sys.executable, "-c", code, str(path)], capture_output=True, text=True, check=False
+        )
+        assert "Another process is writing the run" in other.stderr
+        return read(self)
+
+    monkeypatch.setattr(RunFolder, "read_settings", held)
+    train(None, out=path, resume=True)
+
+
+def test_what_was_found_for_a_run_is_not_kept_with_its_successor(
+    graph: Graph, tmp_path: Path
+) -> None:
+    path = tmp_path / "run"
+    train(graph, out=path, **SMALL)
+    old = load_run(path)
+    train(graph, out=path, overwrite=True, seed=1, **SMALL)
+    before = (path / "metrics.json").read_bytes()
+    for write in (
+        lambda: old.save_metrics("test", {"mrr": 1.0}),
+        lambda: calibrate(old),
+        lambda: update(old, [("e000", "next", "e005")], epochs=1, out=path, overwrite=True),
+    ):
+        with pytest.raises(RunError, match="was replaced or trained on since it was loaded"):
+            write()
+    assert (path / "metrics.json").read_bytes() == before
+    load_run(path).save_metrics("test", {"mrr": 0.5})
+
+
+def test_a_parent_that_nobody_may_write_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "run").mkdir()
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    with writing_run(tmp_path / "run"):
+        assert (tmp_path / "run" / ".lock").exists()
+    assert not (tmp_path / ".run.lock").exists()

@@ -68,6 +68,7 @@ class QueryFile:
 
     queries: Ids
     faults: tuple[str, ...]
+    notes: tuple[str, ...] = ()
 
 
 def read_queries(source: object, graph: Graph, *, skip_bad: bool = False) -> QueryFile:
@@ -92,4 +93,4 @@ def read_queries(source: object, graph: Graph, *, skip_bad: bool = False) -> Que
     good = ~np.isin(rows["place"].to_numpy(), list(wrong))
     if not good.any():
         raise SourceError("holds no query that can be asked", source=found.source)
-    return QueryFile(ids[good], told((*found.faults, *faults), found.unit))
+    return QueryFile(ids[good], told((*found.faults, *faults), found.unit), found.notes)

@@ -185,6 +185,8 @@ def read_labelled_file(path: Path, graph: Graph, skip_bad: bool) -> LabelledTrip
     from hale.data.sources.labelled import read_labelled
 
     found = read_labelled(path, graph, skip_bad=skip_bad)
+    for note in found.notes:
+        err.print(f"warning: {note}", style="yellow")
     for fault in found.faults:
         err.print(f"warning: {path}, left out {fault}", style="yellow")
     return found

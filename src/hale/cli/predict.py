@@ -132,6 +132,8 @@ def _queries(
 
     if queries is not None:
         file = read_queries(queries, loaded.graph, skip_bad=skip_bad)
+        for note in file.notes:
+            err.print(f"warning: {note}", style="yellow")
         for fault in file.faults:
             err.print(f"warning: {queries}, {fault} (left out)", style="yellow")
         return file.queries

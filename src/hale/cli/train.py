@@ -69,8 +69,8 @@ def train(
 
     from hale.cli.progress import LiveProgress
     from hale.cli.tables import metrics_table
+    from hale.data.files import free_folder
     from hale.evaluation.evaluator import evaluate as evaluate_run
-    from hale.runs.folder import free_folder
     from hale.runs.systems import complete
     from hale.training.trainer import check
     from hale.training.trainer import train as train_run

@@ -86,7 +86,7 @@ def update(
     """Add the triples of FACTS to RUN, remove others, and train for a short while."""
     from hale.cli.progress import LiveProgress
     from hale.cli.tables import metrics_table
-    from hale.runs.folder import free_folder
+    from hale.data.files import free_folder
     from hale.training.update.updater import update as update_run
 
     stem = re.sub(r"-updated(-[0-9]+)?$", "", run.resolve().name)  # an update of one

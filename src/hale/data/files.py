@@ -2,6 +2,9 @@
 
 Every file that hale writes at once goes through here, so that at any moment, also after a kill or
 a power cut, each is the old or the new one. Nothing else in the project renames.
+
+What is written aside has the writer in its name (host, process and thread), so that two writers of
+one target do not meet. What writers that are gone left there is removed by the next one.
 """
 
 from __future__ import annotations
@@ -10,22 +13,24 @@ import json
 import os
 import re
 import shutil
+import socket
+import threading
+import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 
 from hale.errors import WriteError
 
+# How long a reader waits for a folder that is being replaced: its writer is between two renames.
+REPLACING_SECONDS = 1.0
+
 
 def write_whole(target: Path, write: Callable[[Path], object]) -> None:
-    """Let ``write`` fill a file beside the target, bring it to disk, and put it in place.
-
-    The file beside it has the number of this process in its name, so that two that write the same
-    target do not meet; what processes that are gone left there is removed.
-    """
+    """Let ``write`` fill a file beside the target, bring it to disk, and put it in place."""
     with writing_to(target):
-        _sweep_aside(target)
-        waiting = _aside(target)
+        sweep_aside(target)
+        waiting = aside(target)
         try:
             write(waiting)
             put_in_place(waiting, target)
@@ -67,11 +72,10 @@ def whole_folder(target: Path, *, replace: bool) -> Iterator[Path]:
     error nothing is left, and the target is as it was.
     """
     target = target.absolute()
-    waiting, old = (target.with_name(f".{target.name}.{what}") for what in ("new", "old"))
+    waiting, old = aside(target), aside(target, "old")
     with writing_to(target):
+        sweep_aside(target)
         try:
-            finish_replacing(target)
-            shutil.rmtree(waiting, ignore_errors=True)
             waiting.mkdir(parents=True)
             yield waiting
             for folder, _, names in os.walk(waiting):
@@ -79,28 +83,34 @@ def whole_folder(target: Path, *, replace: bool) -> Iterator[Path]:
                     _to_disk(Path(folder) / name)
                 _to_disk(Path(folder))
             if replace:
-                shutil.rmtree(old, ignore_errors=True)  # of a replacement that was killed
                 target.rename(old)
-            try:
-                waiting.rename(target)  # in place of nothing, or of an empty folder
-            except OSError:
-                if replace:
-                    old.rename(target)
-                raise
+            waiting.rename(target)  # in place of nothing, or of an empty folder
             _to_disk(target.parent)
-            shutil.rmtree(old, ignore_errors=True)
         finally:
+            if old.exists() and not target.exists():  # interrupted between the two renames
+                old.rename(target)
             shutil.rmtree(waiting, ignore_errors=True)
+            shutil.rmtree(old, ignore_errors=True)
 
 
 def finish_replacing(target: Path) -> None:
-    """Complete a replacement of a folder that was killed between its two renames."""
+    """Complete a replacement of a folder whose writer was killed between its two renames.
+
+    The old folder makes way only when the new one is whole, so that takes its place. If the
+    writer lives, it is waited for.
+    """
     target = target.absolute()
-    waiting, old = (target.with_name(f".{target.name}.{what}") for what in ("new", "old"))
-    if target.exists() or not old.exists():
-        return
-    (waiting if waiting.exists() else old).rename(target)  # the old moves when the new is whole
-    shutil.rmtree(old, ignore_errors=True)
+    late = time.monotonic() + REPLACING_SECONDS
+    while not target.exists() and time.monotonic() < late:
+        left = {what: _left(target, what) for what in ("new", "old")}
+        if not left["old"]:
+            return
+        writer, old = next(iter(left["old"].items()))
+        if writer is not None and _may_live(writer):
+            time.sleep(0.02)
+            continue
+        left["new"].get(writer, old).rename(target)
+        shutil.rmtree(old, ignore_errors=True)
 
 
 def is_free(target: Path) -> bool:
@@ -108,38 +118,64 @@ def is_free(target: Path) -> bool:
     return not target.exists() or (target.is_dir() and not any(target.iterdir()))
 
 
-def _to_disk(path: Path) -> None:
-    """Fsync of a file or folder; a system that cannot do so with folders is let off."""
+def free_folder(root: str | Path, stem: str) -> Path:
+    """A path below ``root`` that does not exist yet: stem, stem-2, stem-3, ..."""
+    path, number = Path(root) / stem, 1
+    while path.exists():
+        number += 1
+        path = Path(root) / f"{stem}-{number}"
+    return path
+
+
+def aside(target: Path, what: str = "new") -> Path:
+    """The place beside a target where this writer works."""
+    return target.with_name(f".{target.name}.{_writer()}.{what}")
+
+
+def _writer() -> str:
+    return f"{socket.gethostname()}-{os.getpid()}-{threading.get_ident()}"
+
+
+def sweep_aside(target: Path) -> None:
+    """Remove what writers of this target that are no more left beside it, but what it needs."""
+    finish_replacing(target)
+    for what in ("new", "old", "parts"):
+        for writer, path in _left(target, what).items():
+            if writer is not None and not _may_live(writer):
+                if path.is_dir():
+                    shutil.rmtree(path, ignore_errors=True)
+                else:
+                    path.unlink(missing_ok=True)
+
+
+def _left(target: Path, what: str) -> dict[str | None, Path]:
+    """What stands aside of a target, by its writer; None for the names of an earlier version."""
+    if not target.parent.is_dir():
+        return {}
+    pattern = re.compile(re.escape(f".{target.name}.") + r"(?:(.+-[0-9]+-[0-9]+)\.)?" + what)
+    names = (pattern.fullmatch(path.name) for path in target.parent.iterdir())
+    return {name[1]: target.with_name(name[0]) for name in names if name}
+
+
+def _may_live(writer: str) -> bool:
+    """Whether a writer, not this one, may be at work: of another host nothing is known."""
+    host, process, _ = writer.rsplit("-", 2)
+    if writer == _writer() or host != socket.gethostname():
+        return writer != _writer()
     try:
-        number = os.open(path, os.O_RDONLY)
-    except PermissionError:
-        if path.is_dir():
-            return
-        raise
-    try:
-        os.fsync(number)
-    finally:
-        os.close(number)
-
-
-def _aside(target: Path) -> Path:
-    return target.with_name(f".{target.name}.{os.getpid()}.new")
-
-
-def _sweep_aside(target: Path) -> None:
-    """Remove what writers of this target that are no more left beside it."""
-    left = re.compile(re.escape(f".{target.name}.") + r"([0-9]+)\.new")
-    for path in target.parent.glob(".*.new") if target.parent.is_dir() else ():
-        found = left.fullmatch(path.name)
-        if found and path.is_file() and not _is_alive(int(found[1])):
-            path.unlink(missing_ok=True)
-
-
-def _is_alive(process: int) -> bool:
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
+        os.kill(int(process), 0)
+    except (ProcessLookupError, OverflowError):
         return False
-    except (OSError, OverflowError):
+    except OSError:
         return True
     return True
+
+
+def _to_disk(path: Path) -> None:
+    """Fsync of a file or a folder; a system that cannot do so with folders is let off."""
+    with suppress(OSError) if path.is_dir() else nullcontext():
+        number = os.open(path, os.O_RDONLY)
+        try:
+            os.fsync(number)
+        finally:
+            os.close(number)

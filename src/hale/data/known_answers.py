@@ -7,7 +7,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from hale.data.keys import Ids, TripleSet, pair_keys, pairs_of, places_in
+from hale.data.keys import Ids, pair_keys, pairs_of, places_in
 
 
 class KnownAnswers:
@@ -34,21 +34,19 @@ class KnownAnswers:
         return pair_keys(heads, relations, (1 + int(heads.max(initial=-1)), self._width))
 
     @cached_property
-    def _triples(self) -> Ids:
-        """All facts (n, 3), both directions, by query."""
-        keys = np.repeat(self._keys, np.diff(self._offsets))
-        heads, relations = pairs_of(keys, self._width)
-        return np.stack([heads, relations, self._answers], axis=1)
-
-    @cached_property
     def two_way(self) -> NDArray[np.bool_]:
         """Which relations (2R,) mostly run both ways.
 
         Those of whose facts (h, r, t) at least half have (t, r, h) beside them, such as a
         marriage or a likeness; a relation without facts does not.
         """
-        triples, relations = self._triples, self._triples[:, 1]
-        turned = TripleSet(triples).holds(triples[:, [2, 1, 0]])
+        query = np.repeat(np.arange(len(self._keys)), np.diff(self._offsets))  # of each fact
+        heads, relations = pairs_of(self._keys[query], self._width)
+        ends = max(heads.max(initial=0), self._answers.max(initial=0))
+        sizes = (1 + len(self._keys), 1 + int(ends))
+        facts = pair_keys(query, self._answers, sizes)  # ascending, as they lie
+        back = places_in(self._keys, self._key(self._answers, relations))  # the query (t, r)
+        turned = (back >= 0) & (places_in(facts, pair_keys(back, heads, sizes)) >= 0)
         met = np.bincount(relations, turned, minlength=self._width)
         count = np.bincount(relations, minlength=self._width)
         return (count > 0) & (2 * met >= count)
@@ -60,8 +58,9 @@ class KnownAnswers:
         Those of whose facts (h, r, t) at least one in a hundred does (h = t), and those without
         facts, of which nothing is known.
         """
-        heads, relations, answers = self._triples.T
-        met = np.bincount(relations, heads == answers, minlength=self._width)
+        keys = np.repeat(self._keys, np.diff(self._offsets))
+        heads, relations = pairs_of(keys, self._width)
+        met = np.bincount(relations, heads == self._answers, minlength=self._width)
         count = np.bincount(relations, minlength=self._width)
         return 100 * met >= count
 

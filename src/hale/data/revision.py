@@ -96,10 +96,10 @@ def revise(
 def _parts(add: Triples | None, holdout: Triples | float, seed: int) -> dict[str, pl.DataFrame]:
     """Which split each new fact is for."""
     nothing = pl.DataFrame(schema=dict.fromkeys(ROLES, pl.String))
-    new = nothing if add is None else add.distinct
+    new = nothing if add is None else add.distinct.select(ROLES)
     parts = {"train": new, "valid": nothing, "test": nothing}
     if isinstance(holdout, Triples):
-        parts["test"] = holdout.distinct
+        parts["test"] = holdout.distinct.select(ROLES)
         parts["train"] = new.join(holdout.rows, on=ROLES, how="anti", maintain_order="left")
     elif holdout and len(new):
         parts |= split_at_random(new, share=holdout, seed=seed)
@@ -109,18 +109,18 @@ def _parts(add: Triples | None, holdout: Triples | float, seed: int) -> dict[str
 def _to_remove(graph: Graph, remove: Triples, added: Ids, skip_bad: bool) -> tuple[Ids, list[str]]:
     """The facts that leave, and notes on those that cannot."""
     rows = remove.distinct
-    ids = _ids(graph, rows)
+    places, ids = rows["place"], _ids(graph, rows)
     there, twice = TripleSet(graph.triples).holds(ids), TripleSet(added).holds(ids)
     faults = [
         Fault(
-            row + 1,
-            f"{' '.join(rows.row(row))}: "
+            places[row],
+            f"{' '.join(rows.select(ROLES).row(row))}: "
             + ("it is to be added as well" if twice[row] else "there is no such fact"),
         )
         for row in np.flatnonzero(twice | ~there).tolist()
     ]
-    refuse(remove.source, faults, unit="fact", skip_bad=skip_bad)
-    skipped = [f"{remove.source}, {text}: skipped" for text in told(faults, "fact")]
+    refuse(remove.source, faults, unit=remove.unit, skip_bad=skip_bad)
+    skipped = [f"{remove.source}, {text}: skipped" for text in told(faults, remove.unit)]
     return ids[there & ~twice], skipped
 
 

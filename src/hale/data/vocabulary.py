@@ -17,16 +17,19 @@ _WRONG = re.compile(f"[\0{BREAKS}\ud800-\udfff]")
 
 
 class Vocabulary:
-    """Names in id order, none blank, none twice, each on one line of text."""
+    """Names in id order, none blank, none twice, each on one line of text.
 
-    def __init__(self, names: Sequence[str], kind: str) -> None:
+    With ``any_text`` a name may hold what parts names in other files: it was let in before.
+    """
+
+    def __init__(self, names: Sequence[str], kind: str, *, any_text: bool = False) -> None:
         self.names = tuple(names)
         self.kind = kind
-        self._check()
+        self._check(any_text)
 
-    def _check(self) -> None:
+    def _check(self, any_text: bool) -> None:
         """Refuse at the door what a run's files could not hold."""
-        if _WRONG.search("".join(self.names)):
+        if not any_text and _WRONG.search("".join(self.names)):
             name = next(name for name in self.names if _WRONG.search(name))
             raise InputError(
                 f"The {self.kind} {name!r} holds a tab, a line break or a character that is no "

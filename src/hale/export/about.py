@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from hale.data.files import is_free, whole_folder, write_json
+from hale.data.files import finish_replacing, is_free, whole_folder, write_json, writing_to
 from hale.errors import InputError
 
 ABOUT = "about.json"
@@ -24,6 +24,8 @@ def export_folder(
     untouched.
     """
     target = Path(path).absolute()
+    with writing_to(target):
+        finish_replacing(target)
     taken = not is_free(target)
     if taken and not overwrite:
         raise InputError(

@@ -10,7 +10,7 @@ from typing import IO
 
 import polars as pl
 
-from hale.data.files import put_in_place, writing_to
+from hale.data.files import aside, put_in_place, sweep_aside, writing_to
 from hale.data.vocabulary import BREAKS
 from hale.errors import InputError, UnknownNameError
 
@@ -45,8 +45,7 @@ class TableFile:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.rows = 0
-        self._waiting = path.with_name(f".{path.name}.new")
-        self._parts = path.with_name(f".{path.name}.parts")
+        self._waiting, self._parts = aside(path), aside(path, "parts")
         self._count = 0
 
     def add(self, table: pl.DataFrame) -> None:
@@ -65,6 +64,7 @@ class TableFile:
         if self.path.is_dir():
             raise InputError(f"{self.path} is a folder; name a file.")
         self.path.parent.mkdir(parents=True, exist_ok=True)
+        sweep_aside(self.path)
         self.discard()
         if self.path.suffix in TEXT:
             self._waiting.touch()

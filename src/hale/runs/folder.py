@@ -163,12 +163,13 @@ class RunFolder:
         with self.blaming(SETTINGS):
             about = header["graph"]
             name, counts = str(about["name"]), {kind: int(about[kind]) for kind in names}
+        vocabularies: dict[str, Vocabulary] = {}
         for kind, count in counts.items():
             with self.blaming(f"{kind}.txt"):
                 if len(names[kind]) != count:
                     raise ValueError(f"{len(names[kind])} lines, expected {count}")
-                if len(set(names[kind])) != count or "" in names[kind]:
-                    raise ValueError("a name is blank or stands there twice")
+                one = {"entities": "entity", "relations": "relation"}[kind]
+                vocabularies[kind] = Vocabulary(names[kind], one, any_text=True)
         tensors, _ = self.read_tensors(TRIPLES)
         with self.blaming(TRIPLES):
             if any(tensors[split].is_floating_point() for split in SPLITS):
@@ -176,8 +177,8 @@ class RunFolder:
             train, valid, test = (tensors[split].numpy() for split in SPLITS)
             return Graph(
                 name=name,
-                entities=Vocabulary(names["entities"], "entity"),
-                relations=Vocabulary(names["relations"], "relation"),
+                entities=vocabularies["entities"],
+                relations=vocabularies["relations"],
                 train=train,
                 valid=valid,
                 test=test,
@@ -216,6 +217,20 @@ class RunFolder:
         """The records of a file of JSON lines."""
         with self.blaming(name):
             return [json.loads(line) for line in self._read_text(name).splitlines()]
+
+    def stamp(self) -> tuple[int, ...]:
+        """What tells whether the run was replaced or trained on since: another stamp, then."""
+        with _blaming_disk():
+            found = [(self.path / name).stat() for name in (SETTINGS, MODEL)]
+        return tuple(part for one in found for part in (one.st_ino, one.st_mtime_ns, one.st_size))
+
+    def check_stamp(self, stamp: tuple[int, ...] | None) -> None:
+        """Refuse to write beside weights that are not those that were loaded."""
+        if stamp is not None and self.stamp() != stamp:
+            raise RunError(
+                f"The run {self.path} was replaced or trained on since it was loaded, so nothing "
+                "is written into it. Load it again."
+            )
 
     def has(self, name: str) -> bool:
         """Whether the run has that file."""
@@ -262,15 +277,6 @@ def _blaming_disk() -> Iterator[None]:
         raise RunError(str(error)) from None
     except OSError as error:
         raise RunError(f"{error.filename}: {error.strerror}.") from None
-
-
-def free_folder(root: str | Path, stem: str) -> Path:
-    """A path below ``root`` that does not exist yet: stem, stem-2, stem-3, ..."""
-    path, number = Path(root) / stem, 1
-    while path.exists():
-        number += 1
-        path = Path(root) / f"{stem}-{number}"
-    return path
 
 
 def _header(settings: Settings, graph: Graph) -> dict[str, Any]:

@@ -1,11 +1,13 @@
 """One writer at a time: a lock beside a run's folder, held while it is trained or updated.
 
 The system takes the lock from a process that ends, however it ends, so a stale one is nobody's.
-It lies beside the folder, not in it: an overwrite replaces the folder.
+It lies beside the folder, not in it, since an overwrite replaces the folder; and there it stays, an
+empty file: to remove a lock safely is harder than to keep one.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -28,7 +30,7 @@ def writing_run(path: str | Path | None) -> Iterator[None]:
     folder = Path(path).absolute()
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
-        lock = FileLock(folder.with_name(f".{folder.name}.lock"), timeout=0, is_singleton=True)
+        lock = FileLock(_beside(folder), timeout=0, is_singleton=True)
         lock.acquire()
     except Timeout:
         raise RunError(
@@ -44,3 +46,10 @@ def writing_run(path: str | Path | None) -> Iterator[None]:
         yield
     finally:
         lock.release()
+
+
+def _beside(folder: Path) -> Path:
+    """Where the lock lies: in the folder itself if nothing can be written beside it."""
+    place = folder.with_name(f".{folder.name}.lock")
+    beside = place.exists() or os.access(folder.parent, os.W_OK)
+    return place if beside or not folder.is_dir() else folder / ".lock"

@@ -60,6 +60,7 @@ class Run:
     metrics: dict[str, Any] = field(default_factory=dict)
     path: Path | None = None
     origin: list[dict[str, Any]] = field(default_factory=list)
+    stamp: tuple[int, ...] | None = field(default=None, repr=False)  # of the folder as it was
 
     @property
     def best(self) -> Record | None:
@@ -80,6 +81,7 @@ class Run:
         if self.path is not None:
             everything = {"training": asdict(self.summary), **self.metrics}
             with writing_run(self.path):
+                RunFolder(self.path).check_stamp(self.stamp)
                 RunFolder(self.path).write_json(METRICS, everything)
 
     def __repr__(self) -> str:
@@ -93,6 +95,7 @@ class Run:
 def load_run(path: str | Path, *, device: str = "auto") -> Run:
     """Load a run from its folder, also one that was killed while training."""
     folder = RunFolder(path)
+    stamp = folder.stamp() if folder.has(SETTINGS) and folder.has(MODEL) else None
     settings, graph = folder.read_settings(), folder.read_graph()
     with folder.blaming(SETTINGS, "names a model that this hale cannot make"):
         model = build_model(settings, graph.size)
@@ -121,6 +124,7 @@ def load_run(path: str | Path, *, device: str = "auto") -> Run:
         metrics=metrics,
         path=Path(path),
         origin=origin,
+        stamp=stamp,
     )
 
 

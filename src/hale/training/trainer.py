@@ -68,8 +68,8 @@ def train(
         if out is None:
             raise RunError("To resume, name the folder of the run (out).")
         folder = RunFolder(out)
-        graph, stored = checkpoint.agreed(folder, graph, given)
         with writing_run(out):
+            graph, stored = checkpoint.agreed(folder, graph, given)
             trainer = Trainer(graph, stored, observer)
             trainer.resume(folder)
             return trainer.fit()
@@ -195,6 +195,7 @@ class Trainer:
             path=self.folder.path if self.folder else None,
         )
         run.save_summary()
+        run.stamp = None if self.folder is None else self.folder.stamp()
         return run
 
     def write(self, run: Run, out: str | Path, *, overwrite: bool = False) -> None:
@@ -209,6 +210,7 @@ class Trainer:
         weights = self._weights()
         RunFolder.create(out, run.settings, run.graph, weights, overwrite=overwrite, fill=fill)
         run.path = Path(out)
+        run.stamp = RunFolder(out).stamp()
 
     def _step(self) -> Loss:
         """One batch: loss, gradients, update."""

@@ -82,8 +82,9 @@ def test_what_is_no_table() -> None:
         graph_from_tables({"a": 1})
     with pytest.raises(SourceError, match="lone surrogate"):
         graph_from_tables([("\ud800", "r", "b")])
-    with pytest.raises(SourceError, match="rows of the same length"):
-        graph_from_tables([("a", "r", "b"), 7])
+    for rows in ([("a", "r", "b"), 7], ["arb", "brc"]):
+        with pytest.raises(SourceError, match="each a sequence of names"):
+            graph_from_tables(rows)
 
 
 def test_columns_that_are_not_names() -> None:

@@ -121,3 +121,14 @@ def test_triples_from_python(graph: Graph) -> None:
     for wrong in (np.array([[0, 2, 1]]), np.array([[0, 0, -1]]), np.array([0, 0, 1])):
         with pytest.raises(InputError, match="2 relations"):
             triples_of(wrong, graph)
+
+
+def test_a_fourth_column_is_the_label_whatever_it_is_called(graph: Graph, tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("head,relation,tail,is_true\np0,next,p1,yes\n")
+    found = read_labelled(tmp_path / "a.csv", graph)
+    assert found.labels is not None
+    assert found.labels.tolist() == [True]
+    (tmp_path / "a.csv").write_text("head,relation,tail,x,y\np0,next,p1,yes,2\n")
+    found = read_labelled(tmp_path / "a.csv", graph)
+    assert found.labels is None
+    assert found.notes[-1].endswith("left out 'x', 'y'")

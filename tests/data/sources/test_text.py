@@ -93,7 +93,7 @@ def test_quoted_names_keep_commas_and_tab_files_keep_quotes(rows: Rows) -> None:
         (b"a\tr\tb\nb\ts\t\xff\xfe\n", 2, "byte 0xff is not UTF-8"),
         (b"a\tr\tb\nb\ts\tc\0\n", 2, "NUL byte"),
         (b"\x7fELF\x00\x01\xff\xfe", None, "binary file"),
-        (b"just words\n", 1, "columns separated by tabs or commas"),
+        (b"just words\n", 1, "expected 3 columns separated by tabs, found 1"),
         (b"head\trelation\ttail\n", None, "holds no triples"),
     ],
 )

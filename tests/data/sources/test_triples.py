@@ -16,7 +16,8 @@ def test_a_file_and_a_table_give_the_same_rows(tmp_path: Path) -> None:
     (tmp_path / "new.tsv").write_text("a\tr\tb\nb\tr\tc\na\tr\tb\n")
     rows = [("a", "r", "b"), ("b", "r", "c")]
     found = read_triples(tmp_path / "new.tsv")
-    assert found.distinct.rows() == rows
+    assert found.distinct.select(found.rows.columns).rows() == rows
+    assert found.distinct["place"].to_list() == [1, 2]
     assert found.source == str(tmp_path / "new.tsv")
     assert read_triples(rows).rows.rows() == rows
     turned = pl.DataFrame({"tail": ["b", "c"], "relation": ["r", "r"], "head": ["a", "b"]})
@@ -75,3 +76,26 @@ def test_labels_in_every_form(tmp_path: Path) -> None:
     frame.write_parquet(tmp_path / "x.parquet")
     for source in (*(tmp_path / f"x{form}" for form in (".tsv", ".csv", ".parquet")), frame):
         assert read_labels(source) == expected
+
+
+def test_nothing_but_bad_lines(tmp_path: Path) -> None:
+    path = tmp_path / "x.tsv"
+    path.write_text("a\nb\n")
+    with pytest.raises(SourceError, match=r"x\.tsv: holds no triples"):
+        read_triples(path, skip_bad=True)
+
+
+def test_the_separator_is_that_of_the_first_line_that_has_one(tmp_path: Path) -> None:
+    path = tmp_path / "x.txt"
+    path.write_text("a title\na,r,b\n")
+    with pytest.raises(SourceError, match="line 1: expected 3 columns separated by commas"):
+        read_triples(path)
+    assert read_triples(path, skip_bad=True).rows.rows() == [("a", "r", "b")]
+    path.write_text("a title\na, the first\tr\tb\n")
+    assert read_triples(path, skip_bad=True).rows.rows() == [("a, the first", "r", "b")]
+
+
+def test_labels_keep_the_order_of_their_file(tmp_path: Path) -> None:
+    names = [f"n{i * 7919 % 1000}" for i in range(1000)]
+    (tmp_path / "x.tsv").write_text("".join(f"{name}\tx\n" for name in names))
+    assert list(read_labels(tmp_path / "x.tsv")) == names

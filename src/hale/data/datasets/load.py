@@ -10,7 +10,6 @@ from hale.data.datasets.cache import Announce, download, locate
 from hale.data.datasets.catalog import CATALOG
 from hale.data.graph import Graph
 from hale.data.sources import graph_from_tables, read_graph
-from hale.data.sources.graph_files import Labels
 from hale.errors import HaleWarning, InputError, SourceError, UnknownNameError
 
 
@@ -21,7 +20,7 @@ def load(
     *,
     columns: str | None = None,
     header: bool | None = None,
-    labels: Labels | object | None = None,
+    labels: object | None = None,
     holdout: float = 0.05,
     seed: int = 0,
     skip_bad: bool = False,

@@ -49,6 +49,8 @@ def _array(table: Any, source: str) -> Any:
     if isinstance(table, np.ndarray):
         return table
     try:
+        if any(isinstance(row, str | bytes) for row in table):
+            raise TypeError
         return np.asarray([list(row) for row in table], dtype=object)
     except (TypeError, ValueError):
         raise SourceError(

@@ -18,11 +18,8 @@ SPLIT_STEMS = {
     "valid": ("valid", "validation", "dev"),
     "test": ("test",),
 }
-TEXT = (".txt", ".tsv", ".tab", ".csv", ".parquet")
-FORMATS = (*TEXT, ".nt", ".ttl", "")
+FORMATS = (".txt", ".tsv", ".tab", ".csv", ".parquet", ".nt", ".ttl", "")
 PACKED = ("", *UNPACKERS)
-
-Labels = str | Path | Mapping[str, str]
 
 
 def read_graph(
@@ -30,7 +27,7 @@ def read_graph(
     *,
     columns: str | None = None,
     header: bool | None = None,
-    labels: Labels | object | None = None,
+    labels: object | None = None,
     holdout: float = 0.05,
     seed: int = 0,
     name: str | None = None,
@@ -40,14 +37,14 @@ def read_graph(
 
     A single file is split by ``seed``: ``holdout`` of its triples go to valid
     and as many to test, none with an entity or relation that train lacks.
-    ``labels`` is a file or table of id and readable name, or a mapping; a file ``labels``
+    ``labels`` is a file or table of id and readable name, or a mapping; a ``labels.tsv``
     beside the splits is found by itself.
     """
     path = Path(path)
     sources: dict[str, object] = {"train": path}
     if path.is_dir():
         sources = dict(_split_files(path))
-        labels = _one_of(path, ("labels",), TEXT) if labels is None else labels
+        labels = _one_of(path, ("labels",), (".tsv",)) if labels is None else labels
     return _read(
         name or path.resolve().name.split(".")[0],
         sources,
@@ -67,7 +64,7 @@ def graph_from_tables(
     test: object | None = None,
     *,
     columns: str | None = None,
-    labels: Labels | object | None = None,
+    labels: object | None = None,
     name: str = "graph",
     holdout: float = 0.05,
     seed: int = 0,
@@ -100,7 +97,7 @@ def _read(
     whole: str | None,
     columns: str | None,
     header: bool | None,
-    labels: Labels | object | None,
+    labels: object | None,
     holdout: float,
     seed: int,
     skip_bad: bool,
@@ -125,7 +122,7 @@ def _read(
         if holdout:
             rows = split_at_random(rows["train"], share=holdout, seed=seed)
     if labels is not None:
-        named |= labels if isinstance(labels, Mapping) else read_labels(labels)
+        named |= labels if isinstance(labels, Mapping) else read_labels(labels, skip_bad=skip_bad)
     if "test" not in rows and isinstance(sources["train"], Path):
         notes.append("there is no test split, so nothing to evaluate the run on")
     return assemble(name, rows, labels=named, notes=notes)

@@ -30,6 +30,7 @@ class LabelledTriples:
     triples: Ids
     labels: NDArray[np.bool_] | None
     faults: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
 
 def read_labelled(
@@ -59,7 +60,8 @@ def read_labelled(
     if not good.any():
         raise SourceError("holds no triples that can be judged", source=found.source)
     faults = told((*found.faults, *wrong), found.unit)
-    return LabelledTriples(ids[good], None if labels is None else labels[good], faults)
+    labels = None if labels is None else labels[good]
+    return LabelledTriples(ids[good], labels, faults, found.notes)
 
 
 def triples_of(rows: Iterable[Sequence[str]] | str | Path | Ids, graph: Graph) -> Ids:

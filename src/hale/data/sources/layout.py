@@ -57,7 +57,13 @@ class Layout:
             ]
             if places:
                 found[role] = places[0]
-        return found if all(role in found for role in self.required) else None
+        if not all(role in found for role in self.required):
+            return None
+        others = [place for place in range(len(folded)) if place not in found.values()]
+        absent = [role for role in self.optional if role not in found]
+        if len(others) == len(absent) == 1:  # whatever it is called
+            found[absent[0]] = others[0]
+        return found
 
 
 TRIPLES = Layout("triple", "triples", ROLES, WORDS)

@@ -9,6 +9,7 @@ import polars as pl
 from hale.data.sources.faults import told
 from hale.data.sources.layout import NAMES, ROLES, TRIPLES
 from hale.data.sources.reader import read_records
+from hale.errors import SourceError
 
 
 @dataclass(frozen=True)
@@ -17,13 +18,16 @@ class Triples:
 
     source: str
     rows: pl.DataFrame
+    places: pl.Series  # the line or row that each came from
+    unit: str  # what one is called
     labels: dict[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
 
     @property
     def distinct(self) -> pl.DataFrame:
-        """Each row once, in their order."""
-        return self.rows.unique(maintain_order=True)
+        """Each row once, in their order, with the ``place`` of its first."""
+        numbered = self.rows.with_columns(self.places.alias("place"))
+        return numbered.unique(ROLES, keep="first", maintain_order=True)
 
 
 def read_triples(
@@ -41,13 +45,16 @@ def read_triples(
     found = read_records(source, TRIPLES, what=what, columns=columns, header=header)
     found.refuse(skip_bad=skip_bad)
     skipped = (f"{found.source}, {fault}: skipped" for fault in told(found.faults, found.unit))
-    notes = (*skipped, *found.notes)
-    return Triples(found.source, found.rows.select(ROLES), found.labels, notes)
+    rows, notes = found.rows.select(ROLES), (*skipped, *found.notes)
+    if rows.is_empty():
+        raise SourceError("holds no triples", source=found.source)
+    return Triples(found.source, rows, found.rows["place"], found.unit, found.labels, notes)
 
 
-def read_labels(source: object) -> dict[str, str]:
+def read_labels(source: object, *, skip_bad: bool = False) -> dict[str, str]:
     """Readable names: a file or table of id and name; the first name of an id counts."""
     found = read_records(source, NAMES, what="the table of labels")
-    found.refuse()
-    named = found.rows.filter(pl.col("label") != "").unique("entity", keep="first")
+    found.refuse(skip_bad=skip_bad)
+    named = found.rows.filter(pl.col("label") != "")
+    named = named.unique("entity", keep="first", maintain_order=True)
     return dict(named.select("entity", "label").iter_rows())

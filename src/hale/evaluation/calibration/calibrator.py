@@ -141,6 +141,7 @@ def calibrate(
     )
     if save and run.path is not None:
         with writing_run(run.path):
+            RunFolder(run.path).check_stamp(run.stamp)
             RunFolder(run.path).write_json(CALIBRATION, found.as_dict(graph))
     return found
 

@@ -89,28 +89,30 @@ def update(
     if add is None and remove is None:
         raise InputError("Give facts to add, facts to remove, or both.")
     options = UpdateOptions.of(anchor=anchor, focus=focus, rate=rate, tolerance=tolerance)
-    if out is not None:
-        RunFolder(out).is_taken(overwrite=overwrite)  # told before anything is trained
-    old = run if isinstance(run, Run) else load_run(run, device=device or "auto")
-    settings = _settings(old.settings, budget, epochs, threads, device)
-    use_threads(settings.threads)
 
     def read(source: object | None, what: str) -> Triples | None:
         if source is None:
             return None
         return read_triples(source, what=what, columns=columns, header=header, skip_bad=skip_bad)
 
-    revision = revise(
-        old.graph,
-        read(add, "the table of facts to add"),
-        read(remove, "the table of facts to remove"),
-        holdout=holdout
-        if isinstance(holdout, int | float)
-        else read(holdout, "the table of held-out facts") or 0.0,
-        seed=settings.seed,
-        skip_bad=skip_bad,
-    )
     with writing_run(out):
+        if out is not None:
+            RunFolder(out).is_taken(overwrite=overwrite)  # told before anything is trained
+        old = run if isinstance(run, Run) else load_run(run, device=device or "auto")
+        if out is not None and old.path is not None and Path(out).resolve() == old.path.resolve():
+            RunFolder(out).check_stamp(old.stamp)
+        settings = _settings(old.settings, budget, epochs, threads, device)
+        use_threads(settings.threads)
+        revision = revise(
+            old.graph,
+            read(add, "the table of facts to add"),
+            read(remove, "the table of facts to remove"),
+            holdout=holdout
+            if isinstance(holdout, int | float)
+            else read(holdout, "the table of held-out facts") or 0.0,
+            seed=settings.seed,
+            skip_bad=skip_bad,
+        )
         return _train(old, revision, settings, options, out, overwrite, observer)
 
 
