@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: setup demo test test-without-compiler check sanitize format clean
+.PHONY: setup demo test test-without-compiler check mutants sanitize format clean
 
 setup: .venv/.ready
 
@@ -40,6 +40,11 @@ check: setup
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/python -m pytest tests/test_architecture.py
+
+# The code broken in one place at a time: which changes no test notices (an hour on a quiet core).
+mutants: setup
+	nice -n 15 $(BIN)/python scripts/mutate.py --sample 300 --json docs/results/mutants.json --label now
+	$(BIN)/python scripts/mutate.py --json docs/results/mutants.json --page docs/results/mutants.md
 
 # The kernel's tests over a kernel built with address and undefined-behaviour sanitizers.
 sanitize: setup
