@@ -243,7 +243,7 @@ class Level(Model):
         self.asked.append(len(head))
         scores = torch.zeros(len(head), self.size.num_entities)
         scores[:, : self.ahead] = 1
-        return scores
+        return scores[:, first:last]
 
 
 @pytest.mark.parametrize(
@@ -265,4 +265,5 @@ def test_ranks_are_exact_beyond_the_whole_numbers_of_float32() -> None:
     ahead = (1 << 24) + 1
     model = Level(ahead + 1, ahead)
     last = np.array([[0, 0, ahead]])
-    assert filtered_ranks(model, last, nothing_known()).tolist() == [ahead + 1]
+    ranks = filtered_ranks(model, last, nothing_known(), ties="optimistic")
+    assert ranks.tolist() == [ahead + 1]

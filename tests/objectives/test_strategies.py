@@ -22,6 +22,7 @@ from hale.objectives import (
     objective_class,
 )
 from hale.objectives.scoring import Scoring
+from hale.objectives.space import Choice, Float
 from hale.runs.systems import complete
 from hale.settings import make_settings
 from tests.objectives.scalars import build
@@ -160,3 +161,53 @@ def test_the_penalty_hands_on_what_is_known(graph: Graph) -> None:
     model, batch = build(graph, biases=False), torch.tensor(graph.train)
     loss = made(model, batch, torch.Generator().manual_seed(0), graph.known("train"))
     assert set(loss.parts) == {"alignment", "uniformity", "penalty"}
+
+
+RATE = ("learning_rate", 0.0005, 0.05, True)
+SAMPLED: list[tuple[object, ...]] = [
+    ("batch_size", 256, 512, 1024, 2048),
+    ("negatives", 50, 128, 256, 512),
+    ("margin", 0.0, 9.0, False),
+    RATE,
+    ("init_scale", 0.02, 0.3, True),
+]
+SPACES: dict[str, list[tuple[object, ...]]] = {
+    "hale": [
+        ("batch_size", 2048, 4096, 8192, 16384),
+        ("queries", 16, 32, 64, 100, 160),
+        ("gamma", 3.0, 14.0, False),
+        ("gamma_two_way", 3.0, 14.0, False),
+        ("near", 0.0, 0.9, False),
+        ("square", False, True),
+        ("beta", 1.0, 5.0, False),
+        ("weight", 0.05, 2.0, True),
+        ("learning_rate", 0.002, 0.05, True),
+        ("init_scale", 0.02, 0.3, True),
+        ("decay", 0.2, 1.0, False),
+        ("dropout", 0.0, 0.05, 0.1, 0.2, 0.3),
+    ],
+    "samneg": SAMPLED,
+    "advneg": SAMPLED,
+    "allneg": [
+        ("batch_size", 128, 256, 512, 1024),
+        RATE,
+        ("init_scale", 0.005, 0.3, True),
+        ("dropout", 0.0, 0.1, 0.2, 0.3, 0.5),
+        ("penalty", 1e-5, 0.1, True),
+    ],
+    "allneg-square": [],
+    "nonneg": [],
+}
+
+
+@pytest.mark.parametrize("strategy", OBJECTIVES)
+def test_what_a_search_moves(strategy: str) -> None:
+    """The limits in numbers: a journal of trials means nothing under others (SPACE_VERSION)."""
+    found: list[tuple[object, ...]] = []
+    for dimension in OBJECTIVES[strategy].space:
+        if isinstance(dimension, Choice):
+            found.append((dimension.name, *dimension.values))
+        else:
+            assert isinstance(dimension, Float)
+            found.append((dimension.name, dimension.low, dimension.high, dimension.log))
+    assert found == SPACES[strategy]
