@@ -9,7 +9,7 @@ import torch
 from hale.data.graph import KnownAnswers
 from hale.errors import EvaluationError
 from hale.evaluation.ranks import chunk_size, count_above, score_queries
-from tests.evaluation.test_evaluator import Fixed
+from tests.evaluation.test_evaluator import Fixed, Level
 
 # Two queries, by their heads; (0, r) is answered by 0, 1, 3 and 4, (1, r) by 2.
 TABLE = torch.tensor([[5.0, 3.0, 3.0, 2.0, 1.0], [1.0, 2.0, 3.0, 4.0, 5.0]])
@@ -72,3 +72,12 @@ def test_no_score_that_is_not_finite_gets_through() -> None:
         list(score_queries(Fixed(table), HEADS, RELATIONS))
     (scored,) = score_queries(Fixed(table), HEADS, RELATIONS, last=4)
     assert torch.equal(scored.scores, TABLE[:, :4]), "what is not asked for does not matter"
+
+
+def test_a_chunk_is_as_wide_as_its_span() -> None:
+    """Four entities at the end of four million: all three queries are scored at once."""
+    model = Level(1 << 22)
+    zeros = np.zeros(3, dtype=np.int64)
+    (scored,) = score_queries(model, zeros, zeros, first=(1 << 22) - 4)
+    assert model.asked == [3]
+    assert scored.scores.shape == (3, 4)

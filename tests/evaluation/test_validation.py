@@ -12,6 +12,7 @@ from hale.evaluation.metrics import Metrics
 from hale.evaluation.validation import Validation
 from hale.models import make_model
 from tests.conftest import ring
+from tests.evaluation.test_evaluator import Fixed
 from tests.line_run import line_run
 
 
@@ -88,3 +89,16 @@ def test_the_last_state_is_preferred_where_others_rank_it_no_lower() -> None:
     nobody = Validation(graph, 8, seed=0)
     assert not len(nobody.others)
     assert nobody.prefers_last(model, good, bad) is False
+
+
+def test_without_a_valid_split_one_query_is_looked_at() -> None:
+    """The first of train: that the second is not finite goes unnoticed."""
+    table = torch.zeros(12, 12)
+    table[1] = torch.nan
+    graph = ring(12, held_out=2)
+    train = np.array([[0, 0, 1], [1, 0, 2]])
+    bare = replace(graph, train=train, valid=graph.valid[:0])
+    assert Validation(bare, 5, seed=0).metrics(Fixed(table)) == {}
+    turned = replace(bare, train=train[::-1])
+    with pytest.raises(EvaluationError):
+        Validation(turned, 5, seed=0).metrics(Fixed(table))
