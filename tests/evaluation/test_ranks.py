@@ -81,3 +81,14 @@ def test_a_chunk_is_as_wide_as_its_span() -> None:
     (scored,) = score_queries(model, zeros, zeros, first=(1 << 22) - 4)
     assert model.asked == [3]
     assert scored.scores.shape == (3, 4)
+
+
+def test_a_model_that_scores_all_entities_alone_can_be_ranked() -> None:
+    """Another library's, behind two arguments: spans are asked for only where they are wanted."""
+
+    class Foreign(Fixed):
+        def score_all(self, head: torch.Tensor, relation: torch.Tensor) -> torch.Tensor:  # type: ignore[override]
+            return self.scores[head]
+
+    (scored,) = score_queries(Foreign(TABLE), HEADS, RELATIONS, first=0, last=5)
+    assert torch.equal(scored.scores, TABLE)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import pytest
 import torch
 
-from hale.data.graph import Graph
+from hale.data.graph import Graph, Vocabulary
 from hale.engine.activations import Activation, Hanon, Identity
 from hale.errors import InputError
 from hale.objectives import AllNeg
@@ -89,3 +90,22 @@ def test_closed_form_of_equal_scores(graph: Graph, name: str, similarity: str) -
     objective = AllNeg(Scoring(Identity(), relation_scale=False))
     loss = objective(model, torch.tensor(graph.train), torch.Generator())
     assert loss.total.item() == pytest.approx(math.log(len(graph.entities)))
+
+
+@pytest.mark.parametrize(("name", "similarity", "biases", "h", "scaled"), KINDS)
+def test_other_answers_leave_the_sum(
+    name: str, similarity: str, biases: bool, h: Activation, scaled: bool
+) -> None:
+    """(0, r) is answered by 1, 2 and 3: of these a triple's sum has its own tail alone."""
+    names = Vocabulary([str(i) for i in range(6)], "entity"), Vocabulary(["r"], "relation")
+    facts = np.array([[0, 0, 1], [0, 0, 2], [0, 0, 3], [4, 0, 5]])
+    graph = Graph("several", *names, train=facts, valid=facts[:0], test=facts[:0])
+    model = build(graph, name, similarity=similarity, biases=biases)
+    kept = {1: [0, 1, 4, 5], 2: [0, 2, 4, 5], 3: [0, 3, 4, 5], 5: range(6)}
+    wanted = 0.0
+    for head, relation, tail in facts.tolist():
+        scores = {e: f(model, head, relation, e, h, scaled=scaled) for e in kept[tail]}
+        wanted += math.log(sum(math.exp(score) for score in scores.values())) - scores[tail]
+    objective = AllNeg(Scoring(h, relation_scale=scaled), leave_out_known=True)
+    loss = objective(model, torch.tensor(facts), torch.Generator(), graph.known("train"))
+    assert loss.total.item() == pytest.approx(wanted / 4)

@@ -67,3 +67,19 @@ def test_the_strategy_moves_with_the_run() -> None:
     triples = torch.tensor([[0, 0, 0]])
     assert objective.at(1.0)(model, triples, torch.Generator()).total.item() == 8
     assert objective(model, triples, torch.Generator()).total.item() == 7
+
+
+def test_the_strategy_is_told_what_is_known() -> None:
+    told = []
+
+    class Asks(Seven):
+        def __call__(self, model: Model, *given: object) -> Loss:
+            told.append(given)
+            return super().__call__(model, *given)
+
+    model = make_model("transe", GraphSize(1, 1), 2)
+    triples, draws = torch.tensor([[0, 0, 0]]), torch.Generator()
+    known = KnownAnswers(triples.numpy(), 1)
+    Anchored(Asks(), model.entities().detach().clone(), weight=1.0)(model, triples, draws, known)
+    assert len(told) == 1
+    assert all(one is other for one, other in zip(told[0], (triples, draws, known), strict=True))

@@ -37,3 +37,8 @@ def test_heads_that_are_ruled_out_join_each_once() -> None:
     batch = [[1, 0, 2], [0, 0, 1], [2, 0, 0]]
     ruled_out = torch.tensor([True, True, False])
     assert pairs(batch, 4, ruled_out=ruled_out) == [(0, 1), (0, 2), (1, 0), (1, 1), (1, 2)]
+
+
+def test_no_queries_have_no_pairs() -> None:
+    found = known_pairs(KNOWN, torch.empty(0, 3, dtype=torch.long), 3)
+    assert [len(part) for part in found] == [0, 0]
