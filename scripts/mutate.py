@@ -34,10 +34,11 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parent))
 
 from mutants import Mutant, mutants_of, mutated
+from mutants_page import SURVIVED, judge, page
 
 CONFIG = Path(__file__).with_suffix(".toml")
 QUIET = ("-x", "-p", "no:cacheprovider", "-W", "ignore::pytest.PytestAssertRewriteWarning")
-KILLED, SURVIVED, TIMEOUT = "killed", "survived", "timeout"
+KILLED, TIMEOUT = "killed", "timeout"
 NO_MUTANT = 99  # how a fork ends that could not be given its mutant
 
 
@@ -149,7 +150,13 @@ def measure(
     tests = [path for path in files_in(root, about["tests"], "test_*.py") if path not in left_out]
     every = [mutant for path in sources for mutant in mutants_of(path, root)]
     chosen = every
-    if options.sample and options.sample < len(every):
+    earlier = options.earlier.get(package) if options.again else None
+    if earlier:
+        alive = [{**survivor, "equivalent": None} for survivor in earlier["survivors"]]
+        chosen = [mutant for mutant in every if {**asdict(mutant), "equivalent": None} in alive]
+        if len(chosen) < len(alive):
+            sys.exit(f"{package}: its code has changed since; measure it anew")
+    elif options.sample and options.sample < len(every):
         chosen = random.Random(options.seed).sample(every, options.sample)  # noqa: S311
     os.environ["PYTEST_ADDOPTS"] = about.get("pytest", "")
     began = time.monotonic()
@@ -167,70 +174,18 @@ def measure(
         if found == SURVIVED and mutant is not None:
             survivors.append(mutant)
             print(f"{number}/{len(chosen)} {mutant.file}:{mutant.line} {mutant.change}", flush=True)
+    if earlier:  # what was killed before stays so
+        gone = len(chosen) - len(survivors)
+        counts = Counter({**earlier, KILLED: earlier[KILLED] + gone, SURVIVED: len(survivors)})
     return {
         "mutants": len(every),
-        "sample": len(chosen),
+        "sample": earlier["sample"] if earlier else len(chosen),
         "seed": options.seed,
         **{kind: counts[kind] for kind in (KILLED, TIMEOUT, SURVIVED)},
         "seconds": round(time.monotonic() - began),
         "limit_seconds": round(limit),
         "survivors": [asdict(m) for m in sorted(survivors, key=lambda m: (m.file, m.line))],
     }
-
-
-def judge(entry: dict[str, Any], equivalent: Sequence[Mapping[str, str]]) -> None:
-    """Note which survivors are equivalent, and the share of the others."""
-    for survivor in entry["survivors"]:
-        file = Path(survivor["file"]).name
-        reasons = [
-            rule["why"]
-            for rule in equivalent
-            if rule.get("file", file) == file and rule["change"] in survivor["change"]
-        ]
-        survivor["equivalent"] = reasons[0] if reasons else None
-    alike = sum(survivor["equivalent"] is not None for survivor in entry["survivors"])
-    entry["equivalent"] = alike
-    entry["share_survived"] = round((entry[SURVIVED] - alike) / max(1, entry["sample"] - alike), 4)
-
-
-def page(results: Mapping[str, Mapping[str, Any]]) -> str:
-    """The results as Markdown: the shares, what is judged equivalent and why, and what is left."""
-    lines = [
-        "# Mutants: what the tests notice",
-        "",
-        "Written by `python scripts/mutate.py --page` from [mutants.json](mutants.json), which the "
-        "same command wrote. Each mutant is the code with one change (a comparison, an operator, a "
-        "number, a condition, a returned value, a statement, an argument); it survives if all "
-        "tests of its package pass. Texts, annotations, imports, decorators and `__all__` are left "
-        "alone, and the share leaves out survivors that are judged equivalent below.",
-        "",
-        "| package | state | commit | mutants | tried | survived | equivalent | share |",
-        "|---|---|---|---|---|---|---|---|",
-    ]
-    packages = dict.fromkeys(name for entries in results.values() for name in entries)
-    lines += [
-        f"| {name} | {state} | {entry['commit']} | {entry['mutants']} | {entry['sample']} | "
-        f"{entry[SURVIVED]} | {entry['equivalent']} | {entry['share_survived']:.1%} |"
-        for name in packages
-        for state, entries in results.items()
-        if (entry := entries.get(name))
-    ]
-    last = [*results.values()][-1] if results else {}
-    survivors = [survivor for entry in last.values() for survivor in entry["survivors"]]
-    alike: dict[str, list[str]] = {}
-    for survivor in survivors:
-        if survivor["equivalent"]:
-            shown = f"`{Path(survivor['file']).name}`: `{survivor['change']}`"
-            alike.setdefault(survivor["equivalent"], []).append(shown)
-    lines += ["", "## Judged equivalent", ""]
-    lines += [f"- {why} {'; '.join(dict.fromkeys(which))}" for why, which in alike.items()]
-    lines += ["", "## Survivors", ""]
-    lines += [
-        f"- `{survivor['file']}:{survivor['line']}` `{survivor['change']}`"
-        for survivor in survivors
-        if not survivor["equivalent"]
-    ]
-    return "\n".join([*lines, ""])
 
 
 def main() -> None:
@@ -245,6 +200,7 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=1, help="mutants at a time")
     parser.add_argument("--json", type=Path, help="file of results; other entries stay")
     parser.add_argument("--label", default="now", help="the entry in that file")
+    parser.add_argument("--again", action="store_true", help="only that entry's survivors")
     parser.add_argument("--judge", action="store_true", help="judge that file's survivors again")
     parser.add_argument("--page", type=Path, help="Markdown page of that file")
     parser.add_argument("--root", type=Path, default=CONFIG.parents[1], help="the project's folder")
@@ -254,6 +210,8 @@ def main() -> None:
     config = tomllib.loads(options.config.read_text())
     equivalent = config.get("equivalent", [])
     results = json.loads(options.json.read_text()) if options.json and options.json.exists() else {}
+
+    options.earlier = results.get(options.label, {})
 
     def write() -> None:
         for entries in results.values():

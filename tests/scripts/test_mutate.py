@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -78,13 +79,14 @@ def test_survivors_are_told(tmp_path: Path) -> None:
         identity = ["-c", "user.name=x", "-c", "user.email=x@example.org"]
         subprocess.run(["git", *identity, *command], cwd=tmp_path, check=True)
     options = ["--root", tmp_path, "--config", tmp_path / "mutate.toml", "--json", "found.json"]
-    subprocess.run(
-        [sys.executable, ROOT / "scripts" / "mutate.py", *map(str, options)],
-        cwd=tmp_path,
-        check=True,
-        capture_output=True,
-    )
-    entry = json.loads((tmp_path / "found.json").read_text())["now"]["part"]
+
+    def measured(*more: str) -> dict[str, Any]:
+        command = [sys.executable, ROOT / "scripts" / "mutate.py", *map(str, options), *more]
+        subprocess.run(command, cwd=tmp_path, check=True, capture_output=True)
+        found: dict[str, Any] = json.loads((tmp_path / "found.json").read_text())
+        return found["now"]["part"]  # type: ignore[no-any-return]
+
+    entry = measured()
     assert (entry["mutants"], entry["sample"]) == (11, 11)
     assert [(m["line"], m["equivalent"]) for m in entry["survivors"]] == [
         (6, None),  # the limit
@@ -99,3 +101,12 @@ def test_survivors_are_told(tmp_path: Path) -> None:
     assert "| part | now |" in page
     assert "| 11 | 11 | 5 | 1 | 40.0% |" in page
     assert "- No test of defaults. `share.py`: `" in page
+    test = tmp_path / "tests" / "test_share.py"
+    test.write_text(
+        test.read_text() + "import pytest\ndef test_limit():\n"
+        "    with pytest.raises(ValueError):\n        share(11.0, 12.0)\n"
+    )
+    again = measured("--again")
+    assert [m["line"] for m in again["survivors"]] == [9, 11], "the default, and '>=' for '>'"
+    assert (again["sample"], again["killed"], again["survived"]) == (11, 9, 2)
+    assert again["share_survived"] == 0.1
