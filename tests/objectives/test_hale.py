@@ -332,3 +332,16 @@ def test_a_single_entity_stays_in_its_own_sum() -> None:
     loss = loss_of(objective, model, graph, torch.tensor(facts))
     distance = model.shift.weight[0].square().sum().item()  # type: ignore[union-attr, operator]
     assert loss.parts["uniformity"].item() == pytest.approx(-distance, rel=1e-5)
+
+
+@pytest.mark.parametrize("power", [0.0, 1.0])
+def test_draws_come_from_the_generator_alone(graph: Graph, power: float) -> None:
+    objective = HaLE(Hanon(), num_queries=3, query_power=power)
+    batch, known = torch.tensor(graph.train), graph.known("train")
+    found = []
+    for seed, others in ((1, 5), (1, 6), (2, 5)):
+        model = build(graph)
+        torch.manual_seed(others)
+        draws = torch.Generator().manual_seed(seed)
+        found.append(objective(model, batch, draws, known).parts["uniformity"].item())
+    assert found[0] == found[1] != found[2]
