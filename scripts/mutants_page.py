@@ -24,7 +24,7 @@ def judge(entry: dict[str, Any], equivalent: Sequence[Mapping[str, str]]) -> Non
     entry["share_survived"] = round((entry[SURVIVED] - alike) / max(1, entry["sample"] - alike), 4)
 
 
-def page(results: Mapping[str, Mapping[str, Any]]) -> str:
+def page(results: Mapping[str, Mapping[str, Any]], notes: Sequence[str] = ()) -> str:
     """The results as Markdown: the shares, what is judged equivalent and why, and what is left."""
     lines = [
         "# Mutants: what the tests notice",
@@ -34,6 +34,7 @@ def page(results: Mapping[str, Mapping[str, Any]]) -> str:
         "number, a condition, a returned value, a statement, an argument); it survives if all "
         "tests of its package pass. Texts, annotations, imports, decorators and `__all__` are left "
         "alone, and the share leaves out survivors that are judged equivalent below.",
+        *(f"\n{note}" for note in notes),
         "",
         "| package | state | commit | mutants | tried | survived | equivalent | share |",
         "|---|---|---|---|---|---|---|---|",
@@ -46,19 +47,19 @@ def page(results: Mapping[str, Mapping[str, Any]]) -> str:
         for state, entries in results.items()
         if (entry := entries.get(name))
     ]
-    last = [*results.values()][-1] if results else {}
-    survivors = [survivor for entry in last.values() for survivor in entry["survivors"]]
+    shown = [entries for state, entries in results.items() if state != "before"]
+    survivors = [s for entries in shown for entry in entries.values() for s in entry["survivors"]]
     alike: dict[str, list[str]] = {}
     for survivor in survivors:
         if survivor["equivalent"]:
-            shown = f"`{Path(survivor['file']).name}`: `{survivor['change']}`"
-            alike.setdefault(survivor["equivalent"], []).append(shown)
+            where = f"`{Path(survivor['file']).name}`: `{survivor['change']}`"
+            alike.setdefault(survivor["equivalent"], []).append(where)
     lines += ["", "## Judged equivalent", ""]
     lines += [f"- {why} {'; '.join(dict.fromkeys(which))}" for why, which in alike.items()]
     lines += ["", "## Survivors", ""]
-    lines += [
+    lines += dict.fromkeys(
         f"- `{survivor['file']}:{survivor['line']}` `{survivor['change']}`"
         for survivor in survivors
         if not survivor["equivalent"]
-    ]
+    )
     return "\n".join([*lines, ""])

@@ -223,7 +223,7 @@ def main() -> None:
     if options.judge or options.page:
         write()
         if options.page:
-            options.page.write_text(page(results))
+            options.page.write_text(page(results, config.get("notes", [])))
         return
     root = options.root.resolve()
     os.chdir(root)
