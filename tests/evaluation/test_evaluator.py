@@ -263,7 +263,7 @@ def test_no_more_than_16_mb_of_scores_at_once(
 def test_ranks_are_exact_beyond_the_whole_numbers_of_float32() -> None:
     """2^24 + 1 candidates ahead: float32 would count 2^24 of them."""
     ahead = (1 << 24) + 1
-    model = Level(ahead + 1, ahead)
+    model = Level(ahead + 2, ahead)
     last = np.array([[0, 0, ahead]])
-    ranks = filtered_ranks(model, last, nothing_known(), ties="optimistic")
-    assert ranks.tolist() == [ahead + 1]
+    for ties, rank in (("optimistic", ahead + 1), ("mean", ahead + 1.5)):
+        assert filtered_ranks(model, last, nothing_known(), ties=ties).tolist() == [rank]

@@ -537,3 +537,12 @@ def test_steps_get_shorter_as_the_learning_rate_falls(
     assert [move.mean().item() for move in moves] == pytest.approx(
         [0.1 * factor for factor in factors], rel=1e-3
     )
+
+
+def test_a_history_that_a_kill_left_unwritten_comes_back(graph: Graph, tmp_path: Path) -> None:
+    """The checkpoint is written first and holds it."""
+    train(graph, out=tmp_path / "run", epochs=4, validate_every="1", **FAST)
+    history = (tmp_path / "run" / "history.jsonl").read_bytes()
+    (tmp_path / "run" / "history.jsonl").unlink()
+    train(None, out=tmp_path / "run", resume=True)
+    assert (tmp_path / "run" / "history.jsonl").read_bytes() == history

@@ -92,7 +92,7 @@ def filtered_ranks(
         rank = {
             "optimistic": 1 + higher,
             "pessimistic": no_lower,
-            "mean": (1 + higher + no_lower) / 2,
+            "mean": (1 + higher + no_lower).double() / 2,  # float32 has no halves above 2^23
         }[ties]
         ranks[scored.part] = rank.cpu().numpy()
     return ranks

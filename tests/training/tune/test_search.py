@@ -119,3 +119,11 @@ def test_a_trial_is_judged_by_its_best_validation(
     found = tune(graph, out=tmp_path, budget=1e-9, trial_seconds=1, dim=4, announce=told.append)
     assert (found.trials, found.mrr, found.start) == (1, 0.6, 0.6)
     assert told[0].startswith("trial 0: 0.6000 ")
+
+
+def test_trials_are_given_up_where_the_pruner_says_so(
+    graph: Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(optuna.Trial, "should_prune", lambda _: True)
+    with pytest.raises(InputError, match="No trial was finished"):
+        tune(graph, out=tmp_path, budget=0.3, trial_seconds=0.2, dim=4)

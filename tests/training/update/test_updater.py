@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,6 +18,7 @@ from hale.errors import InputError, RunError, SettingsError
 from hale.evaluation.ranks import filtered_ranks
 from hale.models import MODELS
 from hale.runs.run import Run
+from hale.training.trainer import Trainer
 from hale.training.update.mixture import mixture, rate_factor
 from hale.training.update.options import UpdateOptions
 from hale.training.update.updater import grown, update
@@ -213,3 +215,20 @@ def test_new_facts_are_at_least_one_in_a_hundred(graph: Graph) -> None:
     batch = mixture(changed, settings, UpdateOptions(focus=1e-9), torch.device("cpu")).at(0)
     new = {(3, 0, 9), (9, 2, 3)}
     assert [tuple(row) in new for row in batch.tolist()].count(True) == 2
+
+
+def test_small_revisions_learn_slower(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One fact of 49: the fourth root of (1/49) / (1/5), times the update's rate and the run's."""
+    run = hale.train(graph, epochs=1, dim=4, batch_size=16, learning_rate=0.02)
+    rates = []
+    begin = Trainer.__init__
+
+    def watch(
+        self: Trainer, graph: Graph, settings: hale.Settings, *given: Any, **more: Any
+    ) -> None:
+        rates.append(settings.learning_rate)
+        begin(self, graph, settings, *given, **more)
+
+    monkeypatch.setattr(Trainer, "__init__", watch)
+    update(run, [("e003", "next", "e009")], epochs=1, rate=2.0)
+    assert rates == [pytest.approx(2.0 * (5 / 49) ** 0.25 * 0.02)]
