@@ -2,8 +2,12 @@
 
 General defaults stand with the field. A strategy has others (``Objective.defaults``), again others
 where a model compares by inner product (``Objective.by_dot``), and a model has its own under some
-strategies (``Model.defaults``); a later one goes before an earlier, as in ``complete``. Importing
-this module imports torch: only the help that tells it does.
+strategies (``Model.defaults``); a later one goes before an earlier, as in ``complete``.
+
+Importing this module imports torch, for which help should not wait: what it tells is kept in
+defaults.json beside it, and a test fails when that is stale.
+
+    python -m hale.cli.defaults
 """
 
 from __future__ import annotations
@@ -11,7 +15,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from hale.cli.options import flags_of
+from hale.cli.options import TOLD, flags_of
+from hale.data.files import write_json
 from hale.models import MODELS
 from hale.objectives import OBJECTIVES
 from hale.runs.systems import OWN_STRATEGIES
@@ -106,6 +111,11 @@ def told_defaults() -> dict[str, str]:
     return told
 
 
+def main() -> None:
+    """Write down what is told."""
+    write_json(TOLD, told_defaults())
+
+
 def _word(value: object) -> str:
     """True is yes; 1.0 is 1."""
     if isinstance(value, bool):
@@ -117,3 +127,7 @@ def _list(names: Iterable[str]) -> str:
     """'a', 'a and b', 'a, b and c'."""
     *most, last = names
     return f"{', '.join(most)} and {last}" if most else last
+
+
+if __name__ == "__main__":
+    main()

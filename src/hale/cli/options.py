@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -16,6 +17,7 @@ from typer.core import TyperCommand
 from hale.settings import BY_SYSTEM, Flags, Settings
 from hale.settings.glossary import GLOSSARY
 
+TOLD = Path(__file__).with_name("defaults.json")  # written by hale.cli.defaults
 WORDS = ("heights", "near", "two-way", "loops")  # of the options, explained below them
 
 Json = Annotated[
@@ -37,15 +39,13 @@ def option(text: str, default: object, *flags: str) -> Any:
 
 
 class SettingsCommand(TyperCommand):
-    """A command with options for settings; its help alone asks the classes for their defaults."""
+    """A command with options for settings, whose help tells what models and strategies decide."""
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write the options, with the defaults that models and strategies decide."""
         left = [one for one in self.params if BY_SYSTEM in (getattr(one, "help", None) or "")]
         if left:
-            from hale.cli.defaults import told_defaults
-
-            told = told_defaults()
+            told = json.loads(TOLD.read_text(encoding="utf-8"))
             for one in left:
                 one.help = one.help.replace(BY_SYSTEM, told[str(one.name)])  # type: ignore[attr-defined]
         super().format_options(ctx, formatter)
