@@ -17,6 +17,7 @@ from hale.engine.activations import Activation, Arctanh
 Pairs = tuple[Tensor, Tensor]
 
 ROUNDINGS = 8 * torch.finfo(torch.float32).eps
+UNDERFLOW = 1e-36  # below it float32 has few digits left, or none: some processors make it zero
 
 
 def uniformity_room(

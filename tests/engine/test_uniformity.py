@@ -14,7 +14,7 @@ from torch import Tensor
 from hale.engine import native, tiles, uniformity
 from hale.engine.activations import Activation, Arctanh, Double, Halin, Hanon, Identity, XExp
 from hale.errors import InputError
-from tests.engine.rounding import uniformity_room
+from tests.engine.rounding import UNDERFLOW, uniformity_room
 
 ACTIVATIONS = [
     Hanon(3.0, 6.0),
@@ -58,7 +58,7 @@ def assert_agreement(
     for name, one, other, room in zip(
         ("queries", "entities", "scale"), given, wanted, rooms, strict=True
     ):
-        over = (one.double() - other).abs() - room - 1e-9 * other.abs().max()
+        over = (one.double() - other).abs() - room - 1e-9 * other.abs().max() - UNDERFLOW
         assert over.max() <= 0, f"gradient of {name}: {over.max()} beyond rounding"
 
 
@@ -125,6 +125,8 @@ def test_against_autograd(h: Activation, m: int, n: int, d: int) -> None:
     seed=st.integers(0, 999),
     places=st.none() | st.sets(st.tuples(st.integers(0, 8), st.integers(0, 599)), max_size=20),
 )
+# far beyond the bound: gradients of 1e-43, which float32 hardly has
+@example(h=Hanon(beta=3.0, gamma=6.0), m=1, n=1, d=17, size=1.0, seed=0, places=None)
 # two entities almost equally near, where x exp(x) has a slope of 1e4
 @example(h=XExp(), m=1, n=129, d=20, size=1.0, seed=169, places=None)
 def test_against_autograd_on_drawn_shapes(
