@@ -28,7 +28,7 @@ FLAGS = {
 OWN = {
     "train": {"graph", "out_folder", "resume", "overwrite", "columns", "header", "labels"}
     | {"holdout", "split_seed", "skip_bad", "as_json"},
-    "tune": {"graph", "budget", "trial", "folder", "as_json"},
+    "tune": {"graph", "budget", "trial", "folder", "skip_bad", "as_json"},
     "update": {"run", "facts", "remove", "out_folder", "overwrite", "holdout", "anchor", "focus"}
     | {"rate", "tolerance", "skip_bad", "columns", "header", "as_json"},
 }

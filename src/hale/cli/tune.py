@@ -31,6 +31,9 @@ def tune(
     folder: Annotated[
         Path | None, typer.Option("--out", help="Folder of the search. [runs/tune-GRAPH-MODEL-DIM]")
     ] = None,
+    skip_bad: Annotated[
+        bool, typer.Option("--skip-bad", help="Leave out lines that are no triples.")
+    ] = False,
     as_json: Json = False,
     **given: Any,
 ) -> None:
@@ -48,7 +51,7 @@ def tune(
         seconds, each = parse_duration(budget), parse_duration(trial)
     except ValueError as error:
         raise InputError(f"{error}.") from None
-    triples = load_graph(graph)
+    triples = load_graph(graph, skip_bad=skip_bad)
     model = given.pop("model", Settings.model_fields["model"].default)
     dim = given.pop("dim", Settings.model_fields["dim"].default)
     strategy = given.pop("strategy", None)
