@@ -182,3 +182,15 @@ def test_an_interrupt_between_the_renames_brings_the_old_folder_back(
         replace()
     assert (target / "a").read_text() == "old"
     assert [path.name for path in tmp_path.iterdir()] == ["folder"]
+
+
+def test_a_writer_of_another_host_is_not_waited_for_for_ever(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A container that is started again has another name."""
+    monkeypatch.setattr("hale.data.files.REPLACING_SECONDS", 0.05)
+    (tmp_path / ".folder.another-host-1-7.old").mkdir()
+    (tmp_path / ".folder.another-host-1-7.new").mkdir()
+    (tmp_path / ".folder.another-host-1-7.new" / "a").write_text("new")
+    finish_replacing(tmp_path / "folder")
+    assert (tmp_path / "folder" / "a").read_text() == "new"

@@ -87,13 +87,22 @@ def test_every_way_to_write_a_run_asks_for_it(graph: Graph, tmp_path: Path) -> N
     assert {file.name: file.read_bytes() for file in path.iterdir()} == before
 
 
+def is_free(path: Path) -> bool:
+    """Whether another process may write the run now."""
+    code = HOLD.replace("time.sleep(60)", "pass")
+    other = subprocess.run(
+        [sys.executable, "-c", code, str(path)], capture_output=True, check=False
+    )
+    return other.returncode == 0
+
+
 def test_one_process_may_hold_it_within_itself(tmp_path: Path) -> None:
-    with writing_run(tmp_path / "run"), writing_run(tmp_path / "run"):
-        pass
-    with writing_run(tmp_path / "run"):
-        pass
-    with writing_run(None):
-        pass
+    path = tmp_path / "run"
+    with writing_run(path):
+        with writing_run(path):
+            pass
+        assert not is_free(path), "the inner one gave up its own hold only"
+    assert is_free(path)
 
 
 SMALL = {"epochs": 1, "dim": 4, "batch_size": 16}

@@ -22,7 +22,7 @@ from pathlib import Path
 
 from hale.errors import WriteError
 
-# How long a reader waits for a folder that is being replaced: its writer is between two renames.
+# How long a writer is waited for that is between its two renames, which take no time at all.
 REPLACING_SECONDS = 1.0
 
 
@@ -96,21 +96,18 @@ def whole_folder(target: Path, *, replace: bool) -> Iterator[Path]:
 def finish_replacing(target: Path) -> None:
     """Complete a replacement of a folder whose writer was killed between its two renames.
 
-    The old folder makes way only when the new one is whole, so that takes its place. If the
-    writer lives, it is waited for.
+    The old folder makes way only when the new one is whole, so that takes its place. A writer that
+    may live is given a moment to do so itself.
     """
     target = target.absolute()
     late = time.monotonic() + REPLACING_SECONDS
-    while not target.exists() and time.monotonic() < late:
-        left = {what: _left(target, what) for what in ("new", "old")}
-        if not left["old"]:
-            return
-        writer, old = next(iter(left["old"].items()))
-        if writer is not None and _may_live(writer):
+    while not target.exists() and (old := _left(target)["old"]):
+        writer, place = next(iter(old.items()))
+        if writer is not None and _may_live(writer) and time.monotonic() < late:
             time.sleep(0.02)
             continue
-        left["new"].get(writer, old).rename(target)
-        shutil.rmtree(old, ignore_errors=True)
+        _left(target)["new"].get(writer, place).rename(target)
+        shutil.rmtree(place, ignore_errors=True)
 
 
 def is_free(target: Path) -> bool:
@@ -139,34 +136,41 @@ def _writer() -> str:
 def sweep_aside(target: Path) -> None:
     """Remove what writers of this target that are no more left beside it, but what it needs."""
     finish_replacing(target)
-    for what in ("new", "old", "parts"):
-        for writer, path in _left(target, what).items():
-            if writer is not None and not _may_live(writer):
-                if path.is_dir():
-                    shutil.rmtree(path, ignore_errors=True)
-                else:
-                    path.unlink(missing_ok=True)
+    for left in _left(target).values():
+        for writer, path in left.items():
+            if writer is None or _may_live(writer):
+                continue
+            if path.is_dir():
+                shutil.rmtree(path, ignore_errors=True)
+            else:
+                path.unlink(missing_ok=True)
 
 
-def _left(target: Path, what: str) -> dict[str | None, Path]:
-    """What stands aside of a target, by its writer; None for the names of an earlier version."""
-    if not target.parent.is_dir():
-        return {}
-    pattern = re.compile(re.escape(f".{target.name}.") + r"(?:(.+-[0-9]+-[0-9]+)\.)?" + what)
-    names = (pattern.fullmatch(path.name) for path in target.parent.iterdir())
-    return {name[1]: target.with_name(name[0]) for name in names if name}
+def _left(target: Path) -> dict[str, dict[str | None, Path]]:
+    """What stands aside of a target, by kind and writer; None for names of an earlier version."""
+    found: dict[str, dict[str | None, Path]] = {"new": {}, "old": {}, "parts": {}}
+    name = re.compile(
+        re.escape(f".{target.name}.") + r"(?:(.+-[0-9]+-[0-9]+)\.)?" + f"({'|'.join(found)})"
+    )
+    if target.parent.is_dir():
+        for path in target.parent.iterdir():
+            if match := name.fullmatch(path.name):
+                found[match[2]][match[1]] = path
+    return found
 
 
 def _may_live(writer: str) -> bool:
     """Whether a writer, not this one, may be at work: of another host nothing is known."""
+    if writer == _writer():
+        return False
     host, process, _ = writer.rsplit("-", 2)
-    if writer == _writer() or host != socket.gethostname():
-        return writer != _writer()
+    if host != socket.gethostname():
+        return True
     try:
         os.kill(int(process), 0)
     except (ProcessLookupError, OverflowError):
         return False
-    except OSError:
+    except PermissionError:  # it lives, as somebody else's
         return True
     return True
 
