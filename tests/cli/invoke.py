@@ -48,11 +48,11 @@ def save_line(path: Path) -> Path:
     return path
 
 
-def assert_refused(arguments: list[str], message: str) -> None:
-    """One message that says so, status 2, nothing on stdout and nothing written beside the run."""
+def assert_refused(arguments: list[str], message: str, *, beside: list[str] | None = None) -> None:
+    """One message that says so, status 2, nothing on stdout; ``beside`` is all that lies there."""
     result = hale(*arguments)
     assert result.exit_code == 2, result.output
     assert message in result.stderr.replace("\n", " ")
     assert "Traceback" not in result.output
     assert result.stdout == ""
-    assert [path.name for path in Path().iterdir()] == ["run"]
+    assert beside is None or [path.name for path in Path().iterdir()] == beside

@@ -7,7 +7,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from tests.cli.invoke import as_json, hale, save_line
+from tests.cli.invoke import as_json, assert_refused, hale, save_line
 
 
 @pytest.fixture
@@ -104,7 +104,4 @@ def test_asking_changes_no_run(run: Path) -> None:
 def test_bad_input_is_one_message_and_status_2(
     run: Path, arguments: list[str], message: str
 ) -> None:
-    result = hale(*arguments)
-    assert result.exit_code == 2, result.output
-    assert message in result.stderr.replace("\n", " ")
-    assert "Traceback" not in result.output
+    assert_refused(arguments, message)

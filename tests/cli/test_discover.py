@@ -53,7 +53,7 @@ def test_discover_per_query(run: Path) -> None:
 def test_bad_input_is_one_message_and_status_2(
     run: Path, arguments: list[str], message: str
 ) -> None:
-    assert_refused(arguments, message)
+    assert_refused(arguments, message, beside=["run"])
 
 
 @pytest.mark.parametrize("name", ["settings.json", "model.safetensors", "relations.txt"])

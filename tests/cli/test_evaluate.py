@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.invoke import as_json, hale
+from tests.cli.invoke import as_json, assert_refused, hale
 
 
 def test_evaluate(trained: Path) -> None:
@@ -37,11 +37,7 @@ def test_evaluate(trained: Path) -> None:
 def test_bad_input_is_one_message_and_status_2(
     trained: Path, arguments: list[str], message: str
 ) -> None:
-    result = hale(*arguments)
-    assert result.exit_code == 2, result.output
-    assert message in result.stderr.replace("\n", " ")
-    assert "Traceback" not in result.output
-    assert result.stdout == ""
+    assert_refused(arguments, message)
 
 
 def test_a_run_that_cannot_be_written_is_evaluated_all_the_same(trained: Path) -> None:

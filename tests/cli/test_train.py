@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from hale.settings import BY_SYSTEM, Settings
-from tests.cli.invoke import FAST, as_json, hale
+from tests.cli.invoke import FAST, as_json, assert_refused, hale
 
 
 def test_train_prints_metrics_and_where_the_run_is(folder: Path) -> None:
@@ -76,11 +76,7 @@ def test_resume_and_overwrite(folder: Path) -> None:
 def test_bad_input_is_one_message_and_status_2(
     folder: Path, arguments: list[str], message: str
 ) -> None:
-    result = hale(*arguments)
-    assert result.exit_code == 2, result.output
-    assert message in result.stderr.replace("\n", " ")
-    assert "Traceback" not in result.output
-    assert result.stdout == ""
+    assert_refused(arguments, message)
 
 
 def test_warnings_reach_the_user(folder: Path) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 import hale as api
 from hale.training.update.options import UpdateOptions
-from tests.cli.invoke import hale
+from tests.cli.invoke import assert_refused, hale
 from tests.conftest import ring
 
 NEW = "e023\tnext\tnew\nnew\tnext\te000\nnew\tback\te023\n"
@@ -93,10 +93,7 @@ def test_a_run_is_replaced_only_on_request(run: Path) -> None:
 def test_bad_input_is_one_message_and_status_2(
     run: Path, arguments: list[str], message: str
 ) -> None:
-    result = hale(*arguments)
-    assert result.exit_code == 2, result.output
-    assert message in result.stderr.replace("\n", " ")
-    assert "Traceback" not in result.output
+    assert_refused(arguments, message)
 
 
 def test_help_names_the_defaults() -> None:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from hale.data.graph import SPLITS, Graph
 from hale.data.keys import Ids, TripleSet
@@ -15,6 +16,8 @@ from hale.data.sources.faults import Fault, refuse, told
 from hale.data.sources.layout import ROLES
 from hale.data.vocabulary import Vocabulary
 from hale.errors import InputError
+
+Marks = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -66,12 +69,15 @@ def revise(
     parts = _parts(add, holdout, seed)
     wider = _with_names(graph, pl.concat(list(parts.values())), add)
     ids = {split: _ids(wider, rows) for split, rows in parts.items()}
+    held = TripleSet(graph.triples)
     removed = np.empty((0, 3), dtype=np.int64)
     if remove is not None:
-        removed, skipped = _to_remove(wider, remove, np.concatenate(list(ids.values())), skip_bad)
-        notes += skipped
+        asked = _ids(wider, remove.distinct)
+        there = held.holds(asked)
+        twice = TripleSet(np.concatenate(list(ids.values()))).holds(asked)
+        notes += _not_removed(remove, there, twice, skip_bad)
+        removed = asked[there & ~twice]
 
-    held = TripleSet(graph.triples)
     fresh = {split: triples[~held.holds(triples)] for split, triples in ids.items()}
     if repeated := sum(map(len, ids.values())) - sum(map(len, fresh.values())):
         notes.append(f"{repeated:,} of the facts to add are in the graph already (left there)")
@@ -106,22 +112,19 @@ def _parts(add: Triples | None, holdout: Triples | float, seed: int) -> dict[str
     return parts
 
 
-def _to_remove(graph: Graph, remove: Triples, added: Ids, skip_bad: bool) -> tuple[Ids, list[str]]:
-    """The facts that leave, and notes on those that cannot."""
-    rows = remove.distinct
-    places, ids = rows["place"], _ids(graph, rows)
-    there, twice = TripleSet(graph.triples).holds(ids), TripleSet(added).holds(ids)
+def _not_removed(remove: Triples, there: Marks, twice: Marks, skip_bad: bool) -> list[str]:
+    """Notes on facts that cannot leave: they are not there, or are to be added as well."""
     faults = [
         Fault(
-            places[row],
-            f"{' '.join(rows.select(ROLES).row(row))}: "
-            + ("it is to be added as well" if twice[row] else "there is no such fact"),
+            place,
+            f"{' '.join(names)}: "
+            + ("it is to be added as well" if both else "there is no such fact"),
         )
-        for row in np.flatnonzero(twice | ~there).tolist()
+        for *names, place, known, both in zip(*remove.distinct, there, twice, strict=True)
+        if both or not known
     ]
     refuse(remove.source, faults, unit=remove.unit, skip_bad=skip_bad)
-    skipped = [f"{remove.source}, {text}: skipped" for text in told(faults, remove.unit)]
-    return ids[there & ~twice], skipped
+    return [f"{remove.source}, {text}: skipped" for text in told(faults, remove.unit)]
 
 
 def _with_names(graph: Graph, rows: pl.DataFrame, add: Triples | None) -> Graph:
@@ -141,13 +144,12 @@ def _with_names(graph: Graph, rows: pl.DataFrame, add: Triples | None) -> Graph:
 def _unseen_notes(before: Graph, after: Graph, train: Ids) -> list[str]:
     """New names that no training fact has, so that nothing can place them."""
     notes = []
-    for kind, first, count, seen in (
-        ("entities", len(before.entities), len(after.entities), train[:, [0, 2]]),
-        ("relations", len(before.relations), len(after.relations), train[:, 1]),
+    for kind, old, names, seen in (
+        ("entities", before.entities, after.entities, train[:, [0, 2]]),
+        ("relations", before.relations, after.relations, train[:, 1]),
     ):
-        lacking = np.setdiff1d(np.arange(first, count), seen)
+        lacking = np.setdiff1d(np.arange(len(old), len(names)), seen)
         if len(lacking):
-            names = after.entities if kind == "entities" else after.relations
             some = ", ".join(names[int(number)] for number in lacking[:3])
             notes.append(
                 f"{len(lacking):,} of the new {kind} have no training fact ({some}), so their "
