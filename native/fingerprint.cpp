@@ -32,6 +32,10 @@ std::string fingerprint() {
     HALE_DESCRIBE(Alignment, HALE_ALIGNMENT)
     HALE_DESCRIBE(Turn, HALE_TURN)
     HALE_DESCRIBE(Rows, HALE_ROWS)
+    HALE_DESCRIBE(SumRows, HALE_SUM_ROWS)
+    HALE_DESCRIBE(AdamRows, HALE_ADAM_ROWS)
+    HALE_DESCRIBE(Draw, HALE_DRAW)
+    HALE_DESCRIBE(Find, HALE_FIND)
     return text;
 }
 

@@ -11,7 +11,7 @@ enum Activation : int32_t { kHanon, kHalin, kXExp, kDouble, kArctanh, kIdentity 
 
 #define HALE_DECLARE(type, name) type name;
 
-// The uniformity term over all entities.
+// The uniformity term over all entities, or over a block of them that stands for all.
 #define HALE_UNIFORMITY(FIELD)                                                              \
     FIELD(int64_t, m)                /* queries */                                          \
     FIELD(int64_t, n)                /* entities */                                         \
@@ -24,6 +24,9 @@ enum Activation : int32_t { kHanon, kHalin, kXExp, kDouble, kArctanh, kIdentity 
     FIELD(const float*, gammas)      /* (m,) bounds of the activation, query by query */    \
     FIELD(const int64_t*, left_out)  /* entities left out, query by query, ascending */     \
     FIELD(const int64_t*, left_from) /* (m + 1,) where those of a query begin */            \
+    FIELD(double, ratio)             /* of all entities to those summed over */             \
+    FIELD(const double*, bases)      /* (m,) added to the sums, or null */                  \
+    FIELD(const double*, others)     /* (m,) log of one more term each, or null */          \
     FIELD(float, share)              /* weight of a query in the value: 1 / their number */ \
     FIELD(int32_t, add)              /* add to by_entity instead of writing it */           \
     FIELD(int32_t, threads)                                                                 \
@@ -31,30 +34,30 @@ enum Activation : int32_t { kHanon, kHalin, kXExp, kDouble, kArctanh, kIdentity 
     FIELD(double*, logs)             /* (m,) log Z_i */                                     \
     FIELD(float*, by_query)          /* (m, d) */                                           \
     FIELD(float*, by_entity)         /* (n, d) */                                           \
-    FIELD(float*, by_scale)          /* (m,) */
+    FIELD(float*, by_scale)          /* (m,) */                                             \
+    FIELD(double*, by_others)        /* (m,), or null */
 
 struct Uniformity {
     HALE_UNIFORMITY(HALE_DECLARE)
 };
 
 // The alignment term of positives.
-#define HALE_ALIGNMENT(FIELD)                                              \
-    FIELD(int64_t, b)             /* positives */                          \
-    FIELD(int64_t, d)             /* dimensions */                         \
-    FIELD(const float*, queries)  /* (b, d) */                             \
-    FIELD(const float*, entities) /* (n, d) */                             \
-    FIELD(const float*, scale)    /* (b,) */                               \
-    FIELD(const int64_t*, tails)  /* (b,) rows of entities */              \
-    FIELD(int32_t, activation)                                             \
-    FIELD(float, beta)                                                     \
-    FIELD(const float*, gammas)   /* (b,) bounds */                        \
-    FIELD(int32_t, square)        /* whether the sum is of a_i^2 */        \
-    FIELD(float, share)           /* weight of each positive in the sum */ \
-    FIELD(int32_t, threads)                                                \
-    FIELD(float*, activated)      /* (b,) a_i */                           \
-    FIELD(float*, by_query)       /* (b, d) */                             \
-    FIELD(float*, by_entity)      /* (n, d) added to */                    \
-    FIELD(float*, by_scale)       /* (b,) */
+#define HALE_ALIGNMENT(FIELD)                                             \
+    FIELD(int64_t, b)            /* positives */                          \
+    FIELD(int64_t, d)            /* dimensions */                         \
+    FIELD(const float*, queries) /* (b, d) */                             \
+    FIELD(const float*, tails)   /* (b, d) */                             \
+    FIELD(const float*, scale)   /* (b,) */                               \
+    FIELD(int32_t, activation)                                            \
+    FIELD(float, beta)                                                    \
+    FIELD(const float*, gammas)  /* (b,) bounds */                        \
+    FIELD(int32_t, square)       /* whether the sum is of a_i^2 */        \
+    FIELD(float, share)          /* weight of each positive in the sum */ \
+    FIELD(int32_t, threads)                                               \
+    FIELD(float*, activated)     /* (b,) a_i */                           \
+    FIELD(float*, by_query)      /* (b, d) */                             \
+    FIELD(float*, by_tail)       /* (b, d) */                             \
+    FIELD(float*, by_scale)      /* (b,) */
 
 struct Alignment {
     HALE_ALIGNMENT(HALE_DECLARE)
@@ -83,15 +86,74 @@ struct Turn {
     HALE_TURN(HALE_DECLARE)
 };
 
-// Rows that are added to a table.
+// Rows of a table: looked up by hale_gather_rows, added by hale_add_rows.
 #define HALE_ROWS(FIELD)                                    \
     FIELD(int64_t, b)          /* rows */                   \
     FIELD(int64_t, d)          /* dimensions */             \
-    FIELD(float*, table)       /* (n, d) added to */        \
+    FIELD(float*, table)       /* (n, d) read, or added to */ \
     FIELD(const int64_t*, ids) /* (b,) rows of the table */ \
-    FIELD(const float*, rows)  /* (b, d) */                 \
+    FIELD(float*, rows)        /* (b, d) written, or read */ \
     FIELD(int32_t, threads)
 
 struct Rows {
     HALE_ROWS(HALE_DECLARE)
+};
+
+// Rows that belong to rows of a table, in several parts, summed up by the row that they belong to.
+#define HALE_SUM_ROWS(FIELD)                                             \
+    FIELD(int64_t, parts)                                                \
+    FIELD(int64_t, d)                 /* dimensions */                   \
+    FIELD(const int64_t*, counts)     /* (parts,) rows of a part */      \
+    FIELD(const int64_t* const*, ids) /* (parts,) each (count,) */       \
+    FIELD(const float* const*, rows)  /* (parts,) each (count, d) */     \
+    FIELD(int32_t, threads)                                              \
+    FIELD(int64_t*, count)            /* how many different ids */       \
+    FIELD(int64_t*, touched)          /* (count,) those ids, ascending */ \
+    FIELD(float*, summed)             /* (count, d) */
+
+struct SumRows {
+    HALE_SUM_ROWS(HALE_DECLARE)
+};
+
+// Adam on some rows of a table, none of them twice.
+#define HALE_ADAM_ROWS(FIELD)                               \
+    FIELD(int64_t, b)              /* rows */               \
+    FIELD(int64_t, d)              /* dimensions */         \
+    FIELD(const int64_t*, ids)     /* (b,) */               \
+    FIELD(const float*, gradients) /* (b, d) */             \
+    FIELD(float*, table)           /* (n, d) */             \
+    FIELD(float*, means)           /* (n, d) */             \
+    FIELD(float*, squares)         /* (n, d) */             \
+    FIELD(float, first)            /* 1 - beta1 */          \
+    FIELD(float, second)           /* 1 - beta2 */          \
+    FIELD(float, rate)             /* with both corrections */ \
+    FIELD(float, eps)                                       \
+    FIELD(int32_t, threads)
+
+struct AdamRows {
+    HALE_ADAM_ROWS(HALE_DECLARE)
+};
+
+// A block of entities that is drawn.
+#define HALE_DRAW(FIELD)                                             \
+    FIELD(int64_t, n)             /* entities */                     \
+    FIELD(int64_t, s)             /* entities of the block */        \
+    FIELD(int64_t, start)         /* its place in the permutation */ \
+    FIELD(const uint32_t*, keys)  /* (6,) of the rounds */           \
+    FIELD(int64_t*, ids)          /* (s,) ascending */
+
+struct Draw {
+    HALE_DRAW(HALE_DECLARE)
+};
+
+// Where ids stand in a block.
+#define HALE_FIND(FIELD)                                        \
+    FIELD(int64_t, s)             /* entities of the block */   \
+    FIELD(int64_t, count)         /* ids that are looked for */ \
+    FIELD(const int64_t*, block)  /* (s,) none twice */         \
+    FIELD(const int64_t*, wanted) /* (count,) */                \
+    FIELD(int64_t*, places)       /* (count,) -1 for no place */
+
+struct Find {
+    HALE_FIND(HALE_DECLARE)
 };

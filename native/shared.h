@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <vector>
 
 #include "activations.h"
 #include "memory.h"
@@ -15,6 +16,13 @@ namespace {
 inline bool is_lone(int64_t d) { return d > 1 && d % kLanes == 1; }
 
 inline int64_t padded(int64_t count) { return (count + kLanes - 1) / kLanes * kLanes; }
+
+// Chunks of so many tiles: at least four tiles each, as many as 64 threads could share, fewer where
+// the sums of one are large.
+inline int64_t chunks_of(int64_t tiles, int64_t sums) {
+    const int64_t most = std::clamp<int64_t>((int64_t(1) << 19) / std::max<int64_t>(1, sums), 16, 64);
+    return std::clamp<int64_t>(tiles / 4, 1, most);
+}
 
 struct Shared {
     const Uniformity& ask;
@@ -30,7 +38,15 @@ struct Shared {
     Floats middles;  // (mp,)    where Hanon is halfway up
     Floats push;     // (mp, dp) s_i q_i
     Floats lone_push;  // (mp,) s_i q_i of a lone dimension
-    Floats push_by;  // (mp,)    s_i = 2 factor share c_i / Z_i
+    Floats push_by;  // (mp,)    s_i = 2 factor ratio share c_i / Z_i
+
+    // The entities in tiles, and the tiles in chunks. How many depends on the problem alone, and
+    // each chunk has sums of its own that meet in the order of the chunks: so the number of threads,
+    // of which each takes some chunks, changes no bit of the result.
+    int64_t tiles, chunks;
+    Floats pull;                // (chunks, pull_rows, dp) sums of g e
+    Floats lone_pull;           // (chunks, mp) the same of a lone dimension
+    std::vector<double> mass;   // (chunks, 3, mp) sums of w, g, g x
 
     explicit Shared(const Uniformity& problem)
         : ask(problem),
@@ -46,7 +62,12 @@ struct Shared {
           middles(mp),
           push(mp * dp),
           lone_push(mp),
-          push_by(mp) {
+          push_by(mp),
+          tiles((problem.n + kTile - 1) / kTile),
+          chunks(chunks_of(tiles, mp * dp)),
+          pull(problem.workspace ? chunks * pull_rows * dp : 0),
+          lone_pull(chunks * mp),
+          mass(chunks * 3 * mp) {
         gammas.fill(1.0f);
         for (int64_t i = 0; i < ask.m; ++i) {
             gammas[i] = ask.gammas[i];
@@ -60,6 +81,10 @@ struct Shared {
             scale[i] = ask.scale[i];
             norms[i] = static_cast<float>(ask.scale[i] * norm);
         }
+    }
+
+    int64_t first_of(int64_t chunk) const {
+        return std::min(ask.n, tiles * chunk / chunks * kTile);
     }
 
     ALWAYS_INLINE Own own(int64_t lane) const {

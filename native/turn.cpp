@@ -50,37 +50,69 @@ void turn(const Turn& ask) {
     }
 }
 
-// What a thread has summed up for the relations: turns, shifts and alphas, row by row.
+// Rows of one relation, at most kSegment of them, which are summed up by themselves. A relation's
+// segments meet in their order, so any number of threads gives the same bits.
+struct Segment {
+    int64_t relation, first, last;  // of the rows in the order of their relations
+};
+
+constexpr int64_t kSegment = 256;
+
+class Segments {
+   public:
+    explicit Segments(const Turn& ask) : begins(ask.relations + 1), order(ask.b) {
+        for (int64_t i = 0; i < ask.b; ++i) ++begins[ask.which[i] + 1];
+        for (int64_t r = 0; r < ask.relations; ++r) begins[r + 1] += begins[r];
+        std::vector<int64_t> next(begins.begin(), begins.end() - 1);
+        for (int64_t i = 0; i < ask.b; ++i) order[next[ask.which[i]]++] = i;
+        for (int64_t r = 0; r < ask.relations; ++r) {
+            firsts.push_back(all.size());
+            for (int64_t from = begins[r]; from < begins[r + 1]; from += kSegment) {
+                all.push_back({r, from, std::min(from + kSegment, begins[r + 1])});
+            }
+        }
+        firsts.push_back(all.size());
+    }
+
+   private:
+    std::vector<int64_t> begins;
+
+   public:
+    std::vector<int64_t> order;   // (b,) rows, by relation
+    std::vector<Segment> all;
+    std::vector<int64_t> firsts;  // (relations + 1,) where a relation's segments begin
+};
+
+// What a segment has summed up for its relation: turns, shifts and alpha.
 class Sums {
    public:
-    explicit Sums(const Turn& ask)
-        : d(ask.d), width(ask.alphas ? 2 * d + 1 : ask.shifts ? 2 * d : d),
-          data(ask.relations * width) {}
-    float* turns(int64_t r) { return &data[r * width]; }
-    float* shifts(int64_t r) { return turns(r) + d; }
-    float& alpha(int64_t r) { return turns(r)[2 * d]; }
+    Sums(const Turn& ask, int64_t count)
+        : d(ask.d), width(ask.alphas ? 2 * d + 1 : ask.shifts ? 2 * d : d), data(count * width) {}
+    float* turns(int64_t segment) { return &data[segment * width]; }
+    float* shifts(int64_t segment) { return turns(segment) + d; }
+    float& alpha(int64_t segment) { return turns(segment)[2 * d]; }
 
    private:
     const int64_t d, width;
     std::vector<float> data;
 };
 
-// Gradients of one row; x and by_x have room for d numbers.
-void row_back(const Turn& ask, int64_t i, Sums& sums, float* x, float* by_x) {
+// Gradients of one row of a segment; x and by_x have room for d numbers.
+void row_back(const Turn& ask, int64_t i, Sums& sums, int64_t segment, float* x, float* by_x) {
     const int64_t d = ask.d, r = ask.which[i];
     const float *v = ask.vectors + i * ask.stride, *by_q = ask.by_queries + i * d,
                 *turn = ask.turns + r * d;
     if (ask.alphas) {
         // q = (x + s) alpha / D, D = 1 + <x, s>, or a constant where that is too small
         const float* s = ask.shifts + r * d;
-        float* by_s = sums.shifts(r);
+        float* by_s = sums.shifts(segment);
         rotate(turn, v, d, x);
         const float over = 1 + inner(x, s, d), below = std::max(over, kLeast);
         const float alpha = ask.alphas[r], by = alpha / below;
         float along = 0;  // <by_q, x + s>
 #pragma omp simd reduction(+ : along)
         for (int64_t k = 0; k < d; ++k) along += by_q[k] * (x[k] + s[k]);
-        sums.alpha(r) += along / below;
+        sums.alpha(segment) += along / below;
         const float by_inner = over >= kLeast ? -along * by / below : 0.0f;
 #pragma omp simd
         for (int64_t k = 0; k < d; ++k) {
@@ -89,11 +121,11 @@ void row_back(const Turn& ask, int64_t i, Sums& sums, float* x, float* by_x) {
         }
         by_q = by_x;
     } else if (ask.shifts) {
-        float* by_s = sums.shifts(r);
+        float* by_s = sums.shifts(segment);
 #pragma omp simd
         for (int64_t k = 0; k < d; ++k) by_s[k] += by_q[k];
     }
-    float *by_v = ask.by_vectors + i * d, *by_turn = sums.turns(r);
+    float *by_v = ask.by_vectors + i * d, *by_turn = sums.turns(segment);
     for (int64_t k = 0; k < d; k += 2) {
         by_v[k] = turn[k] * by_q[k] + turn[k + 1] * by_q[k + 1];
         by_v[k + 1] = turn[k] * by_q[k + 1] - turn[k + 1] * by_q[k];
@@ -104,28 +136,32 @@ void row_back(const Turn& ask, int64_t i, Sums& sums, float* x, float* by_x) {
 
 void turn_back(const Turn& ask) {
     const int64_t d = ask.d;
-    const int asked = std::max(1, ask.threads);
-    std::vector<Sums*> found(asked, nullptr);
-#pragma omp parallel num_threads(asked)
+    const Segments segments(ask);
+    const int64_t count = segments.all.size();
+    Sums sums(ask, count);
+#pragma omp parallel num_threads(std::max(1, ask.threads))
     {
-        Sums mine(ask);
         std::vector<float> room(2 * d);
-        found[omp_get_thread_num()] = &mine;
-#pragma omp for schedule(static)
-        for (int64_t i = 0; i < ask.b; ++i) row_back(ask, i, mine, &room[0], &room[d]);
-        // In the order of the threads, so that the same number of them gives the same bits.
+#pragma omp for schedule(dynamic)
+        for (int64_t s = 0; s < count; ++s) {
+            const Segment& mine = segments.all[s];
+            for (int64_t at = mine.first; at < mine.last; ++at) {
+                row_back(ask, segments.order[at], sums, s, &room[0], &room[d]);
+            }
+        }
 #pragma omp for schedule(static)
         for (int64_t r = 0; r < ask.relations; ++r) {
-            std::fill_n(ask.by_turns + r * d, d, 0.0f);
-            if (ask.by_shifts) std::fill_n(ask.by_shifts + r * d, d, 0.0f);
+            float *by_turn = ask.by_turns + r * d,
+                  *by_shift = ask.by_shifts ? ask.by_shifts + r * d : nullptr;
+            std::fill_n(by_turn, d, 0.0f);
+            if (by_shift) std::fill_n(by_shift, d, 0.0f);
             if (ask.by_alphas) ask.by_alphas[r] = 0;
-            for (Sums* sums : found) {
-                if (!sums) continue;
-                for (int64_t k = 0; k < d; ++k) ask.by_turns[r * d + k] += sums->turns(r)[k];
-                if (ask.by_shifts) {
-                    for (int64_t k = 0; k < d; ++k) ask.by_shifts[r * d + k] += sums->shifts(r)[k];
+            for (int64_t s = segments.firsts[r]; s < segments.firsts[r + 1]; ++s) {
+                for (int64_t k = 0; k < d; ++k) by_turn[k] += sums.turns(s)[k];
+                if (by_shift) {
+                    for (int64_t k = 0; k < d; ++k) by_shift[k] += sums.shifts(s)[k];
                 }
-                if (ask.by_alphas) ask.by_alphas[r] += sums->alpha(r);
+                if (ask.by_alphas) ask.by_alphas[r] += sums.alpha(s);
             }
         }
     }

@@ -9,8 +9,8 @@
 // dimensions where vectors are summed, so entities are read as they lie in memory. All three
 // products (distances, pull on the queries, push on the entities) are the same small block of
 // registers, `multiply`. A last dimension that would be alone in its vector, as an entity's height
-// often is, goes apart: its sums run along the queries. Each thread owns a range of entities, split
-// by its number alone, so the same number of threads gives the same bits.
+// often is, goes apart: its sums run along the queries. Sums are made chunk by chunk of the entities
+// and meet in their order (shared.h), so any number of threads gives the same bits.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -20,11 +20,55 @@
 
 namespace {
 
+// The sums of query i meet, chunk after chunk: its value, and the gradients by query and scale.
+//
+// Z_i = ratio sum_j w_ij + base_i, to which exp(others_i) is added where there are others.
+template <class A>
+void meet(Shared& all, const A& h, int64_t i, std::vector<double>& pulled) {
+    const Uniformity& ask = all.ask;
+    double w = 0, g = 0, gx = 0;
+    for (int64_t c = 0; c < all.chunks; ++c) {
+        const double* mass = &all.mass[c * 3 * all.mp];
+        w += mass[i];
+        g += mass[all.mp + i];
+        gx += mass[2 * all.mp + i];
+    }
+    const double floor = all.floor[i];
+    double z = ask.ratio * w;  // of exp(floor) Z_i
+    if (ask.bases) z += ask.bases[i] * std::exp(floor);
+    // w of a NaN is not always one, but g x is.
+    double log = std::isnan(gx) ? gx : std::log(z) - floor, part = 1;
+    if (ask.others) {  // log (exp(log) + exp(other)), the larger one taken out
+        const double other = ask.others[i], most = std::max(log, other);
+        const double both = most + std::log(std::exp(log - most) + std::exp(other - most));
+        part = std::exp(log - both);
+        if (ask.by_others) ask.by_others[i] = ask.share * std::exp(other - both);
+        log = both;
+    }
+    ask.logs[i] = log;
+    if (!ask.workspace) return;
+    // nothing where a block has nothing for the query
+    const double share = z == 0 ? 0 : ask.share * part * ask.ratio * h.factor(ask.gammas[i]) / z;
+    const float s = static_cast<float>(2 * share * ask.scale[i]);
+    const float* q = ask.queries + i * ask.d;
+    all.push_by[i] = s;
+    std::fill(pulled.begin(), pulled.end(), 0.0);
+    for (int64_t c = 0; c < all.chunks; ++c) {
+        const float* pull = &all.pull[(c * all.pull_rows + i) * all.dp];
+        for (int64_t k = 0; k < all.dp; ++k) pulled[k] += pull[k];
+        if (all.lone) pulled[all.dp] += all.lone_pull[c * all.mp + i];
+    }
+    for (int64_t k = 0; k < ask.d; ++k) {
+        (k < all.dp ? all.push[i * all.dp + k] : all.lone_push[i]) = s * q[k];
+        ask.by_query[i * ask.d + k] = static_cast<float>(s * (pulled[k] - q[k] * g));
+    }
+    ask.by_scale[i] = ask.scale[i] > 0 ? static_cast<float>(-share * gx / ask.scale[i]) : 0.0f;
+}
+
 template <class A>
 void run(const Uniformity& ask, const A& h) {
     Shared all(ask);
-    const int64_t tiles = (ask.n + kTile - 1) / kTile;
-    const int asked = static_cast<int>(std::min<int64_t>(std::max(1, ask.threads), tiles));
+    const int asked = static_cast<int>(std::min<int64_t>(std::max(1, ask.threads), all.chunks));
     std::vector<Worker*> workers(asked, nullptr);
     int started = 1;
 
@@ -39,38 +83,12 @@ void run(const Uniformity& ask, const A& h) {
             }
         }
     };
-    const auto reduce_sums = [&] {
-        for (int64_t i = 0; i < ask.m; ++i) {
-            double w = 0, g = 0, gx = 0;
-            for (int t = 0; t < started; ++t) {
-                w += workers[t]->mass[i];
-                g += workers[t]->mass[all.mp + i];
-                gx += workers[t]->mass[2 * all.mp + i];
-            }
-            // w of a NaN is not always one, but g x is.
-            ask.logs[i] = std::isnan(gx) ? gx : std::log(w) - all.floor[i];
-            if (!ask.workspace) continue;
-            const double share = ask.share * h.factor(ask.gammas[i]) / w;
-            const float s = static_cast<float>(2 * share * ask.scale[i]);
-            const float* q = ask.queries + i * ask.d;
-            all.push_by[i] = s;
-            for (int64_t k = 0; k < ask.d; ++k) {
-                double pull = 0;
-                for (int t = 0; t < started; ++t) pull += workers[t]->pulled(i, k);
-                (k < all.dp ? all.push[i * all.dp + k] : all.lone_push[i]) = s * q[k];
-                ask.by_query[i * ask.d + k] = static_cast<float>(s * (pull - q[k] * g));
-            }
-            ask.by_scale[i] =
-                ask.scale[i] > 0 ? static_cast<float>(-share * gx / ask.scale[i]) : 0.0f;
-        }
-    };
 
 #pragma omp parallel num_threads(asked)
     {
         const FlushSmall flush;
         const int count = omp_get_num_threads(), mine = omp_get_thread_num();
-        Worker worker(all, std::min(ask.n, tiles * mine / count * kTile),
-                      std::min(ask.n, tiles * (mine + 1) / count * kTile));
+        Worker worker(all, all.chunks * mine / count, all.chunks * (mine + 1) / count);
         workers[mine] = &worker;
 #pragma omp single
         started = count;
@@ -82,8 +100,9 @@ void run(const Uniformity& ask, const A& h) {
         }
         worker.gather(h);
 #pragma omp barrier
-#pragma omp single
-        reduce_sums();
+        std::vector<double> pulled(all.dp + 1);
+#pragma omp for schedule(static)
+        for (int64_t i = 0; i < ask.m; ++i) meet(all, h, i, pulled);
         if (ask.workspace) worker.scatter();
 #pragma omp barrier
     }

@@ -25,15 +25,15 @@ class Worker {
    public:
     static constexpr int64_t kSlack = 64;  // register blocks read a little past the last row
 
+    // For the chunks from `first` to before `last`.
     Worker(Shared& shared, int64_t first, int64_t last)
         : all(shared),
           ask(shared.ask),
-          begin(first),
-          end(last),
-          mass(3 * shared.mp),
+          first_chunk(first),
+          last_chunk(last),
+          begin(shared.first_of(first)),
+          end(shared.first_of(last)),
           nearest(shared.mp),
-          pull(shared.ask.by_query ? shared.pull_rows * shared.dp : 0),
-          lone_pull(shared.mp),
           rows(kTile * shared.ask.d + kLanes),
           spare(kTile * shared.mp + kSlack),
           mask(kTile * shared.mp),
@@ -43,10 +43,54 @@ class Worker {
         nearest.fill(std::numeric_limits<float>::infinity());
     }
 
-    // Sums over this thread's entities: w, g and g x for every query, and g e (the pull).
+    // Sums over each chunk: w, g and g x for every query, and g e (the pull).
     template <class A>
     void gather(const A& h) {
-        each_tile([&](int64_t start, int64_t count) {
+        for (int64_t chunk = first_chunk; chunk < last_chunk; ++chunk) gather_chunk(h, chunk);
+    }
+
+    // The smallest x of every query over this thread's entities that are not left out.
+    void find_nearest() {
+        each_tile(begin, end, [&](int64_t start, int64_t count) {
+            prepare(start, count);
+            for (int64_t j = 0; j < count; ++j) {
+                for (int64_t v = 0; v < all.mp; v += kLanes) {
+                    Vec acc[1][1] = {{load(&all.scale[v]) * splat(norm[j]) + load(&all.norms[v])}};
+                    multiply<1, 1>(acc, ask.d, tile + j * ask.d, ask.d, 1, &all.turned[v],
+                                   all.mp);
+                    Vec x = larger(splat(0.0f), acc[0][0]);
+                    x = load(&mask[j * all.mp + v]) > splat(0.5f)
+                            ? x
+                            : splat(std::numeric_limits<float>::infinity());
+                    store(&nearest[v], smaller(x, load(&nearest[v])));
+                }
+            }
+            unmask();
+        });
+    }
+
+    // Gradients of this thread's entities: sum_i s_i g_ij q_i - e_j sum_i s_i g_ij.
+    void scatter() {
+        each_tile(begin, end, [&](int64_t start, int64_t count) {
+            fetch(start, count);
+            const float* g = ask.workspace + start * all.mp;
+            if (count < kTile) {
+                std::memcpy(spare.begin(), g, count * all.mp * sizeof(float));
+                g = spare.begin();
+            }
+            in_groups(all.dp / kLanes, kMaxDimVectors, [&](int64_t first, int vectors) {
+                push_group<kMaxDimVectors>(first, vectors, g, start, count);
+            });
+        });
+    }
+
+   private:
+    template <class A>
+    void gather_chunk(const A& h, int64_t chunk) {
+        pull = all.pull.begin() + chunk * all.pull_rows * all.dp;
+        lone_pull = all.lone_pull.begin() + chunk * all.mp;
+        double* mass = &all.mass[chunk * 3 * all.mp];
+        each_tile(all.first_of(chunk), all.first_of(chunk + 1), [&](int64_t start, int64_t count) {
             prepare(start, count);
             sums.fill(0.0f);
             float* g = count == kTile && ask.workspace ? ask.workspace + start * all.mp
@@ -72,55 +116,15 @@ class Worker {
         });
     }
 
-    // The smallest x of every query over this thread's entities that are not left out.
-    void find_nearest() {
-        each_tile([&](int64_t start, int64_t count) {
-            prepare(start, count);
-            for (int64_t j = 0; j < count; ++j) {
-                for (int64_t v = 0; v < all.mp; v += kLanes) {
-                    Vec acc[1][1] = {{load(&all.scale[v]) * splat(norm[j]) + load(&all.norms[v])}};
-                    multiply<1, 1>(acc, ask.d, tile + j * ask.d, ask.d, 1, &all.turned[v],
-                                   all.mp);
-                    Vec x = larger(splat(0.0f), acc[0][0]);
-                    x = load(&mask[j * all.mp + v]) > splat(0.5f)
-                            ? x
-                            : splat(std::numeric_limits<float>::infinity());
-                    store(&nearest[v], smaller(x, load(&nearest[v])));
-                }
-            }
-            unmask();
-        });
-    }
-
-    // Gradients of this thread's entities: sum_i s_i g_ij q_i - e_j sum_i s_i g_ij.
-    void scatter() {
-        each_tile([&](int64_t start, int64_t count) {
-            fetch(start, count);
-            const float* g = ask.workspace + start * all.mp;
-            if (count < kTile) {
-                std::memcpy(spare.begin(), g, count * all.mp * sizeof(float));
-                g = spare.begin();
-            }
-            in_groups(all.dp / kLanes, kMaxDimVectors, [&](int64_t first, int vectors) {
-                push_group<kMaxDimVectors>(first, vectors, g, start, count);
-            });
-        });
-    }
-
-    float pulled(int64_t i, int64_t k) const {
-        return k < all.dp ? pull[i * all.dp + k] : lone_pull[i];
-    }
-
-   private:
     template <class Body>
-    void each_tile(Body&& body) {
+    void each_tile(int64_t first, int64_t last, Body&& body) {
         for (int64_t i = 0; i < ask.m; ++i) {
             next[i] = std::lower_bound(ask.left_out + ask.left_from[i],
-                                       ask.left_out + ask.left_from[i + 1], begin) -
+                                       ask.left_out + ask.left_from[i + 1], first) -
                       ask.left_out;
         }
-        for (int64_t start = begin; start < end; start += kTile) {
-            body(start, std::min<int64_t>(kTile, end - start));
+        for (int64_t start = first; start < last; start += kTile) {
+            body(start, std::min<int64_t>(kTile, last - start));
         }
     }
 
@@ -249,7 +253,7 @@ class Worker {
         constexpr int R = rows_for(V);
         const int64_t lane = first * kLanes, m = ask.m, mp = all.mp, dp = all.dp, d = ask.d;
         const float* from = tile + lane;
-        float* __restrict sum_of = pull.begin() + lane;  // rows beyond m take what is never read
+        float* __restrict sum_of = pull + lane;  // rows beyond m take what is never read
         for (int64_t i = 0; i < m; i += R) {
             Vec acc[R][V];
             UNROLL for (int r = 0; r < R; ++r) {
@@ -352,17 +356,16 @@ class Worker {
 
     Shared& all;
     const Uniformity& ask;
-    const int64_t begin, end;
+    const int64_t first_chunk, last_chunk, begin, end;
 
    public:
-    std::vector<double> mass;    // (3, mp) sums of w, g, g x
     Floats nearest;  // (mp,)
 
    private:
     const float* tile = nullptr;
     float norm[kTile];         // |e_j|^2 while gathering, sum_i s_i g_ij while scattering
-    Floats pull;   // (pull_rows, dp)
-    Floats lone_pull;  // (mp,)
+    float* pull = nullptr;       // (pull_rows, dp) of the chunk at hand
+    float* lone_pull = nullptr;  // (mp,)
     Floats rows;   // (kTile, d) a tile that had to be copied, and room for its last vector
     Floats spare;  // (kTile, mp) g of a tile cut short by the end of the range
     Floats mask;   // (kTile, mp) 1, or 0 for what is left out

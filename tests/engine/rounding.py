@@ -17,7 +17,8 @@ from hale.engine.activations import Activation, Arctanh
 Pairs = tuple[Tensor, Tensor]
 
 ROUNDINGS = 8 * torch.finfo(torch.float32).eps
-UNDERFLOW = 1e-36  # below it float32 has few digits left, or none: some processors make it zero
+# A weight below 1e-38 counts as zero; many of them, over a small Z, make a gradient of so much.
+UNDERFLOW = 1e-33
 
 
 def uniformity_room(

@@ -12,6 +12,7 @@ from torch import Tensor
 
 from hale.engine import contrast, uniformity
 from hale.engine.activations import Hanon
+from hale.engine.rows import with_rows
 
 pytestmark = pytest.mark.usefixtures("engine")
 
@@ -56,9 +57,8 @@ def test_alignment(beta: float, gamma: float) -> None:
     tails = torch.arange(len(STEPS))
     queries, entities, scale = exact_inputs(torch.float32)
     rows = tails % 3
-    found = contrast(
-        queries[rows], entities, scale[rows], tails, torch.arange(3), h, weight=1.0, square=False
-    )
+    whole, positives = with_rows(entities, tails)
+    found = contrast(queries[rows], positives, whole, scale[rows], torch.arange(3), h, square=False)
     x = torch.tensor([0.5, 1.0, 2.0]).double()[rows] * torch.tensor(STEPS).double().square()
     place = beta * (x - 0.5) - torch.tensor(gamma).double().log()
     off = 1e-5 + 5e-7 * beta

@@ -54,7 +54,7 @@ def is_left_alone(model: Model, graph: Graph, objective: object) -> bool:
     loss = objective(model, batch, torch.Generator().manual_seed(1), graph.known("train"))  # type: ignore[operator]
     loss.total.backward()
     same = all(torch.equal(value, kept[1][name]) for name, value in model.state_dict().items())
-    gradients = [p.grad for p in model.parameters() if p.grad is not None]
+    gradients = [p.grad.to_dense() for p in model.parameters() if p.grad is not None]
     moved = any(g.abs().sum() > 0 for g in gradients)
     finite = all(torch.isfinite(g).all() for g in gradients)
     return torch.equal(batch, kept[0]) and same and finite and moved

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from types import UnionType
-from typing import Annotated, Any, Union, get_args, get_origin
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 import typer
 from typer.core import TyperCommand
@@ -119,4 +119,6 @@ def _type(name: str) -> type:
     """What is typed for a setting: a number, yes or no; else text, which the setting reads."""
     annotation = Settings.model_fields[name].annotation
     parts = get_args(annotation) if get_origin(annotation) in (Union, UnionType) else (annotation,)
+    if any(get_origin(kind) is Literal for kind in parts):
+        return str
     return next((kind for kind in (bool, int, float) if kind in parts), str)

@@ -11,13 +11,14 @@ from torch import Tensor
 
 from hale.engine import native, tiles
 from hale.engine.activations import Activation
+from hale.engine.estimate import WHOLE, Estimate
 from hale.engine.library import current
 from hale.engine.tiles import Pairs, Swept
 from hale.errors import HaleWarning
 
 
 class Sweep(Protocol):
-    """The uniformity term's value and, on request, its three gradients."""
+    """The uniformity term's value and, on request, its gradients."""
 
     def __call__(
         self,
@@ -29,8 +30,10 @@ class Sweep(Protocol):
         *,
         gradients: bool,
         gammas: Tensor | None = None,
+        estimate: Estimate = WHOLE,
+        others: Tensor | None = None,
     ) -> Swept:
-        """Sweep over all entities."""
+        """Sweep over all entities, or over a block that stands for them."""
 
 
 def choose(queries: Tensor, entities: Tensor, scale: Tensor, activation: Activation) -> Sweep:

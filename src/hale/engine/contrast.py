@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from hale.engine import geometry, native
+from hale.engine import geometry, native, rows
 from hale.engine.activations import Activation
 from hale.engine.choice import choose
-from hale.engine.rows import with_rows
+from hale.engine.estimate import WHOLE, Estimate
 from hale.engine.tiles import Pairs
 from hale.engine.uniformity import (
     all_within,
@@ -33,9 +33,9 @@ class Contrast(NamedTuple):
 
 def contrast(
     queries: Tensor,
+    tails: Tensor,
     entities: Tensor,
     scale: Tensor,
-    tails: Tensor,
     drawn: Tensor,
     activation: Activation,
     *,
@@ -43,39 +43,42 @@ def contrast(
     square: bool = True,
     without: Pairs | None = None,
     gammas: Tensor | None = None,
+    estimate: Estimate = WHOLE,
 ) -> Contrast:
     """The weighted pull of positives, and the uniformity of those queries that are drawn.
 
-        weight mean_i h(c_i ||q_i - e_t(i)||^2)^2 + uniformity of the queries drawn
+        weight mean_i h(c_i ||q_i - t_i||^2)^2 + uniformity of the queries drawn
 
-    ``queries`` (B, d), ``entities`` (N, d), ``scale`` (B,), ``tails`` (B,) rows of entities,
-    ``drawn`` (m,) rows of queries, none twice; ``without`` as ``uniformity`` has it, its rows
-    counting the drawn. The total is differentiable in the first three. Without ``square`` the
+    ``queries`` (B, d), ``tails`` (B, d), ``entities`` (N, d), ``scale`` (B,), in which the total
+    is differentiable; ``drawn`` (m,) rows of queries, none twice; ``without`` and ``estimate`` as
+    ``uniformity`` has them, their rows counting the drawn. Without ``square`` the
     positives are not squared. ``gammas`` (B,) are bounds of the activation for each query, in
     place of its own.
 
-    On the native engine both gradients are written into one table, and positives cost one
-    pass; elsewhere, and where no gradient is wanted, it is plain torch, the reference.
+    On the native engine positives cost one pass; elsewhere, and where no gradient is wanted, it is
+    plain torch, the reference.
     """
     check_inputs(queries, entities, scale)
-    tails, drawn = tails.long(), drawn.long()
-    if tails.shape != scale.shape or not all_within(tails, len(entities)):
+    drawn = drawn.long()
+    if tails.shape != queries.shape:
         raise InputError(
-            f"contrast takes a tail in 0..{len(entities) - 1} for each of {len(queries)} queries."
+            f"contrast takes a tail for each of the queries {tuple(queries.shape)}, got "
+            f"{tuple(tails.shape)}."
         )
     if drawn.dim() != 1 or not len(drawn) or not all_within(drawn, len(queries)):
         raise InputError(f"contrast draws from queries 0..{len(queries) - 1}, at least one.")
     if without is not None:
-        check_pairs(without, len(drawn), len(entities))
+        check_pairs(without, len(drawn), len(entities), estimate)
     check_bounds(gammas, activation, queries)
-    learning = torch.is_grad_enabled() and any(x.requires_grad for x in (queries, entities, scale))
-    if learning and choose(queries, entities, scale, activation) is native.sweep:
+    inputs = (queries, tails, entities, scale)
+    learning = torch.is_grad_enabled() and any(x.requires_grad for x in inputs)
+    native_runs = choose(queries, entities, scale, activation) is native.sweep
+    if learning and native_runs and tails.dtype == queries.dtype:
         found: tuple[Tensor, Tensor, Tensor] = _Contrast.apply(  # type: ignore[no-untyped-call]
-            queries, entities, scale, tails, drawn, activation, weight, square, without, gammas
+            *inputs, drawn, activation, weight, square, without, gammas, estimate
         )
         return Contrast(*found)
-    entities, rows = with_rows(entities, tails)
-    activated = activation(scale * geometry.squared_distance(queries, rows), gammas)
+    activated = activation(scale * geometry.squared_distance(queries, tails), gammas)
     alignment = (activated.square() if square else activated).mean()
     spread = uniformity(
         queries.index_select(0, drawn),
@@ -84,6 +87,7 @@ def contrast(
         activation,
         without,
         _of(gammas, drawn),
+        estimate,
     )
     return Contrast(weight * alignment + spread, alignment.detach(), spread.detach())
 
@@ -97,41 +101,35 @@ class _Contrast(torch.autograd.Function):
     def forward(
         ctx: Any,
         queries: Tensor,
+        tails: Tensor,
         entities: Tensor,
         scale: Tensor,
-        tails: Tensor,
         drawn: Tensor,
         activation: Activation,
         weight: float,
         square: bool,
         without: Pairs | None,
         gammas: Tensor | None,
+        estimate: Estimate,
     ) -> tuple[Tensor, Tensor, Tensor]:
         swept = native.sweep(
-            queries.index_select(0, drawn),
+            rows.gathered(queries.detach(), drawn),
             entities,
             scale.index_select(0, drawn),
             activation,
             without,
             gradients=True,
             gammas=_of(gammas, drawn),
+            estimate=estimate,
         )
         assert swept.gradients is not None
-        by_drawn, by_entity, by_drawn_scale = swept.gradients
-        activated, by_query, by_scale = native.align(
-            queries,
-            entities,
-            scale,
-            tails,
-            activation,
-            square=square,
-            weight=weight,
-            by_entity=by_entity,
-            gammas=gammas,
+        by_drawn, by_entity, by_drawn_scale, _ = swept.gradients
+        activated, by_query, by_tail, by_scale = native.align(
+            queries, tails, scale, activation, square=square, weight=weight, gammas=gammas
         )
-        by_query.index_add_(0, drawn, by_drawn)
+        rows.add_rows(by_query, drawn, by_drawn)
         by_scale.index_add_(0, drawn, by_drawn_scale)
-        ctx.gradients = (by_query, by_entity, by_scale)
+        ctx.gradients = (by_query, by_tail, by_entity, by_scale)
         alignment = (activated.square() if square else activated).mean()
         ctx.mark_non_differentiable(alignment, swept.value)
         return weight * alignment + swept.value, alignment, swept.value

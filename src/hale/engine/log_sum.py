@@ -8,12 +8,14 @@ of size B * N is kept for the backward pass, and no score is computed twice.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
 from torch import Tensor
 
+from hale.engine.estimate import WHOLE, Estimate
 from hale.engine.tiles import Pairs
 
 # Scores held at once: 16 MB in float32, a few times over.
@@ -26,15 +28,19 @@ def mean_log_sum(
     tables: Sequence[Tensor | None],
     *,
     without: Pairs | None = None,
+    estimate: Estimate = WHOLE,
+    others: Tensor | None = None,
 ) -> Tensor:
     """mean_i log sum_j exp(s_ij), differentiable in all rows and tables.
 
     ``score(*rows, *tables)`` yields s (b, N) for any chunk of the rows, each (B, ...); tables
     are handed over whole, the first being (N, ...). None stands for what a score does without.
-    ``without`` is a pair of index tensors (row, entity) to leave out of the sums.
+    ``without`` is a pair of index tensors (row, entity) to leave out of the sums. Where the tables
+    are of a block, ``estimate`` says how its sums stand for those over all. ``others`` (B,) is one
+    more term in each sum, by its logarithm, in which the value is differentiable too.
     """
     value: Tensor = _MeanLogSum.apply(  # type: ignore[no-untyped-call]
-        score, len(rows), without, *rows, *tables
+        score, 1 + len(rows), without, estimate, others, *rows, *tables
     )
     return value
 
@@ -46,14 +52,15 @@ class _MeanLogSum(torch.autograd.Function):
         score: Callable[..., Tensor],
         num_rows: int,
         without: Pairs | None,
-        *inputs: Tensor | None,
+        estimate: Estimate,
+        *inputs: Tensor | None,  # others, rows, tables
     ) -> Tensor:
-        wanted = ctx.needs_input_grad[3:]
+        wanted = ctx.needs_input_grad[4:]
         gradients = [
             torch.zeros_like(x) if x is not None and need else None
             for x, need in zip(inputs, wanted, strict=True)
         ]
-        first, table = inputs[0], inputs[num_rows]
+        first, table = inputs[1], inputs[num_rows]
         assert first is not None
         assert table is not None
         count, num_entities = len(first), len(table)
@@ -71,10 +78,10 @@ class _MeanLogSum(torch.autograd.Function):
                 if leaf is not None and need
             ]
             with torch.enable_grad():
-                scores = score(*leaves)
+                scores = score(*leaves[1:])
                 if without is not None:
                     scores = _leave_out(scores, without, start)
-                summed = scores.logsumexp(dim=1).sum() / count
+                summed = _log_sums(scores, estimate.rows(part), leaves[0]).sum() / count
             total += summed.detach()
             if not asked:
                 continue
@@ -95,7 +102,16 @@ class _MeanLogSum(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
         gradients, ctx.gradients = ctx.gradients, None
-        return (None, None, None, *(None if g is None else g * grad for g in gradients))
+        return (*(None,) * 4, *(None if g is None else g * grad for g in gradients))
+
+
+def _log_sums(scores: Tensor, estimate: Estimate, others: Tensor | None) -> Tensor:
+    """Log Z of each row, with its other term: (b, N), (b,) -> (b,)."""
+    if estimate.bases is None:
+        logs = scores.logsumexp(dim=1) + math.log(estimate.ratio)
+    else:  # scores are bounded, so nothing need be taken out
+        logs = estimate.totals(scores.exp().sum(dim=1)).log().to(scores.dtype)
+    return logs if others is None else torch.logaddexp(logs, others)
 
 
 def _leave_out(scores: Tensor, without: Pairs, start: int) -> Tensor:

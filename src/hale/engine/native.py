@@ -9,6 +9,7 @@ from torch import Tensor
 
 from hale.engine import library as kernel
 from hale.engine.activations import Activation, Arctanh, Double, Halin, Hanon, Identity, XExp
+from hale.engine.estimate import WHOLE, Estimate
 from hale.engine.structures import Alignment, Uniformity
 from hale.engine.tiles import Gradients, Pairs, Swept
 
@@ -50,8 +51,10 @@ def sweep(
     *,
     gradients: bool,
     gammas: Tensor | None = None,
+    estimate: Estimate = WHOLE,
+    others: Tensor | None = None,
 ) -> Swept:
-    """The value of the uniformity term and, on request, its three gradients."""
+    """The value of the uniformity term and, on request, its gradients."""
     library = kernel.library(kernel.chosen_build())
     m, d = queries.shape
     n = len(entities)
@@ -59,6 +62,10 @@ def sweep(
     logs = queries.new_empty(m, dtype=torch.float64)
     found = Gradients(
         torch.empty_like(queries), torch.empty_like(entities), torch.empty_like(scale)
+    )
+    bases, terms, by_terms = (
+        None if x is None else x.detach().double().contiguous()
+        for x in (estimate.bases, others, others)
     )
     bounds = _bounds(activation, gammas, queries)
     left_out, left_from = _by_query(without, queries, n)
@@ -77,6 +84,9 @@ def sweep(
             gammas=bounds[start:].data_ptr(),
             left_out=left_out.data_ptr(),
             left_from=left_from[start:].data_ptr(),
+            ratio=estimate.ratio,
+            bases=_from(bases, start),
+            others=_from(terms, start),
             share=1 / m,
             add=start > 0,
             threads=torch.get_num_threads(),
@@ -88,42 +98,43 @@ def sweep(
             problem.by_query = found.queries[start:].data_ptr()
             problem.by_entity = found.entities.data_ptr()
             problem.by_scale = found.scale[start:].data_ptr()
+            problem.by_others = _from(by_terms, start)
         kernel.call("hale_uniformity", problem)
+    if by_terms is not None:
+        found = found._replace(others=by_terms.to(queries.dtype))
     return Swept(logs.mean().to(queries.dtype), found if gradients else None)
+
+
+def _from(tensor: Tensor | None, start: int) -> int | None:
+    return None if tensor is None else tensor[start:].data_ptr()
 
 
 @torch.no_grad()
 def align(
     queries: Tensor,
-    entities: Tensor,
-    scale: Tensor,
     tails: Tensor,
+    scale: Tensor,
     activation: Activation,
     *,
     square: bool,
     weight: float,
-    by_entity: Tensor,
     gammas: Tensor | None = None,
-) -> tuple[Tensor, Tensor, Tensor]:
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """Activated distances (B,) of positives, and what their weighted mean pulls.
 
-    a_i = h(c_i ||q_i - e_t(i)||^2), of which the mean, of squares on request, is taken. Its
-    gradients by query (B, d) and by scale (B,) are returned, the one by entity is added to
-    ``by_entity`` (N, d).
+    a_i = h(c_i ||q_i - t_i||^2), of which the mean, of squares on request, is taken. Its
+    gradients by query (B, d), by tail (B, d) and by scale (B,) are returned.
     """
-    queries, entities, scale, tails = (
-        x.detach().contiguous() for x in (queries, entities, scale, tails)
-    )
+    queries, tails, scale = (x.detach().contiguous() for x in (queries, tails, scale))
     activated, by_scale = torch.empty_like(scale), torch.empty_like(scale)
-    by_query = torch.empty_like(queries)
+    by_query, by_tail = torch.empty_like(queries), torch.empty_like(queries)
     bounds = _bounds(activation, gammas, queries)
     problem = Alignment(
         b=len(queries),
         d=queries.shape[1],
         queries=queries.data_ptr(),
-        entities=entities.data_ptr(),
-        scale=scale.data_ptr(),
         tails=tails.data_ptr(),
+        scale=scale.data_ptr(),
         activation=KINDS.index(type(activation)),
         beta=getattr(activation, "beta", 0.0),
         gammas=bounds.data_ptr(),
@@ -132,11 +143,11 @@ def align(
         threads=torch.get_num_threads(),
         activated=activated.data_ptr(),
         by_query=by_query.data_ptr(),
-        by_entity=by_entity.data_ptr(),
+        by_tail=by_tail.data_ptr(),
         by_scale=by_scale.data_ptr(),
     )
     kernel.call("hale_alignment", problem)
-    return activated, by_query, by_scale
+    return activated, by_query, by_tail, by_scale
 
 
 def _bounds(activation: Activation, gammas: Tensor | None, queries: Tensor) -> Tensor:

@@ -25,6 +25,7 @@ class Stream(IntEnum):
     ADDED = 5  # the new facts of an update, counted by epoch
     AROUND = 6  # those around the facts that it removes
     PLACE = 7
+    BLOCK = 8  # counted by pass over all entities
 
 
 def draw_seed(seed: int, stream: Stream, counter: int = 0) -> int:

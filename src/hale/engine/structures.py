@@ -25,6 +25,9 @@ class Uniformity(ctypes.Structure):
         ("gammas", ctypes.c_void_p),
         ("left_out", ctypes.c_void_p),
         ("left_from", ctypes.c_void_p),
+        ("ratio", ctypes.c_double),
+        ("bases", ctypes.c_void_p),
+        ("others", ctypes.c_void_p),
         ("share", ctypes.c_float),
         ("add", ctypes.c_int32),
         ("threads", ctypes.c_int32),
@@ -33,6 +36,7 @@ class Uniformity(ctypes.Structure):
         ("by_query", ctypes.c_void_p),
         ("by_entity", ctypes.c_void_p),
         ("by_scale", ctypes.c_void_p),
+        ("by_others", ctypes.c_void_p),
     )
 
 
@@ -43,9 +47,8 @@ class Alignment(ctypes.Structure):
         ("b", ctypes.c_int64),
         ("d", ctypes.c_int64),
         ("queries", ctypes.c_void_p),
-        ("entities", ctypes.c_void_p),
-        ("scale", ctypes.c_void_p),
         ("tails", ctypes.c_void_p),
+        ("scale", ctypes.c_void_p),
         ("activation", ctypes.c_int32),
         ("beta", ctypes.c_float),
         ("gammas", ctypes.c_void_p),
@@ -54,7 +57,7 @@ class Alignment(ctypes.Structure):
         ("threads", ctypes.c_int32),
         ("activated", ctypes.c_void_p),
         ("by_query", ctypes.c_void_p),
-        ("by_entity", ctypes.c_void_p),
+        ("by_tail", ctypes.c_void_p),
         ("by_scale", ctypes.c_void_p),
     )
 
@@ -83,7 +86,7 @@ class Turn(ctypes.Structure):
 
 
 class Rows(ctypes.Structure):
-    """Rows that are added to a table."""
+    """Rows of a table that are looked up, or added to it."""
 
     _fields_ = (
         ("b", ctypes.c_int64),
@@ -95,18 +98,83 @@ class Rows(ctypes.Structure):
     )
 
 
+class SumRows(ctypes.Structure):
+    """Rows summed up by the row of a table that they belong to."""
+
+    _fields_ = (
+        ("parts", ctypes.c_int64),
+        ("d", ctypes.c_int64),
+        ("counts", ctypes.c_void_p),
+        ("ids", ctypes.c_void_p),
+        ("rows", ctypes.c_void_p),
+        ("threads", ctypes.c_int32),
+        ("count", ctypes.c_void_p),
+        ("touched", ctypes.c_void_p),
+        ("summed", ctypes.c_void_p),
+    )
+
+
+class AdamRows(ctypes.Structure):
+    """Adam on some rows of a table."""
+
+    _fields_ = (
+        ("b", ctypes.c_int64),
+        ("d", ctypes.c_int64),
+        ("ids", ctypes.c_void_p),
+        ("gradients", ctypes.c_void_p),
+        ("table", ctypes.c_void_p),
+        ("means", ctypes.c_void_p),
+        ("squares", ctypes.c_void_p),
+        ("first", ctypes.c_float),
+        ("second", ctypes.c_float),
+        ("rate", ctypes.c_float),
+        ("eps", ctypes.c_float),
+        ("threads", ctypes.c_int32),
+    )
+
+
+class Draw(ctypes.Structure):
+    """A block of entities that is drawn."""
+
+    _fields_ = (
+        ("n", ctypes.c_int64),
+        ("s", ctypes.c_int64),
+        ("start", ctypes.c_int64),
+        ("keys", ctypes.c_void_p),
+        ("ids", ctypes.c_void_p),
+    )
+
+
+class Find(ctypes.Structure):
+    """Where ids stand in a block."""
+
+    _fields_ = (
+        ("s", ctypes.c_int64),
+        ("count", ctypes.c_int64),
+        ("block", ctypes.c_void_p),
+        ("wanted", ctypes.c_void_p),
+        ("places", ctypes.c_void_p),
+    )
+
+
 FUNCTIONS: dict[str, type[ctypes.Structure]] = {
     "hale_uniformity": Uniformity,
     "hale_alignment": Alignment,
     "hale_turn": Turn,
     "hale_turn_back": Turn,
+    "hale_gather_rows": Rows,
     "hale_add_rows": Rows,
+    "hale_sum_rows": SumRows,
+    "hale_adam_rows": AdamRows,
+    "hale_draw_block": Draw,
+    "hale_places": Find,
 }
 
 _KINDS = {
     ctypes.c_int64: "int",
     ctypes.c_int32: "int",
     ctypes.c_float: "float",
+    ctypes.c_double: "float",
     ctypes.c_void_p: "pointer",
 }
 

@@ -7,6 +7,9 @@ g_ij = w_ij h'(x_ij). The value is mean_i log Z_i, and with k_i = 1 / (m Z_i)
     d/de_j = -2 (e_j sum_i k_i c_i g_ij - sum_i k_i c_i g_ij q_i)
     d/dc_i = -k_i sum_j g_ij ||q_i - e_j||^2
 
+Where the entities are a block that stands for all (see estimate), Z_i is ratio sum_j w_ij + base_i,
+and k_i has the ratio above it. ``others`` adds a term exp(o_i) to each Z_i.
+
 With lifted vectors (see geometry) x is one matrix product, and one more with
 the lifted entities yields every sum over j. The sums over i wait for Z, so g
 is kept until the sweep over the entities is done: the only tensor of size m * N,
@@ -22,6 +25,7 @@ from torch import Tensor
 
 from hale.engine import geometry
 from hale.engine.activations import Activation
+from hale.engine.estimate import WHOLE, Estimate
 
 # (query, entity) index tensors of equal length
 Pairs = tuple[Tensor, Tensor]
@@ -35,11 +39,12 @@ SAFE_BOUND = 60.0
 
 
 class Gradients(NamedTuple):
-    """Of the value: (m, d), (N, d), (m,)."""
+    """Of the value: (m, d), (N, d), (m,) and, where there are others, (m,)."""
 
     queries: Tensor
     entities: Tensor
     scale: Tensor
+    others: Tensor | None = None
 
 
 class Swept(NamedTuple):
@@ -59,8 +64,10 @@ def sweep(
     *,
     gradients: bool,
     gammas: Tensor | None = None,
+    estimate: Estimate = WHOLE,
+    others: Tensor | None = None,
 ) -> Swept:
-    """The value of the uniformity term and, on request, its three gradients."""
+    """The value of the uniformity term and, on request, its gradients."""
     m = len(queries)
     lifted = geometry.lift_candidates(entities)
     entity_gradient = torch.zeros_like(entities) if gradients else None
@@ -78,19 +85,31 @@ def sweep(
                 entity_gradient,
                 count=m,
                 gammas=None if gammas is None else gammas[rows],
+                estimate=estimate.rows(rows),
+                others=None if others is None else others[rows],
             )
         )
-    value = torch.cat([logs for logs, _, _ in parts]).mean()
+    value = torch.cat([part.logs for part in parts]).mean().to(queries.dtype)
     if entity_gradient is None:
         return Swept(value, None)
     return Swept(
         value,
         Gradients(
-            torch.cat([by_query for _, by_query, _ in parts]),
+            torch.cat([part.by_query for part in parts]),
             entity_gradient,
-            torch.cat([by_scale for _, _, by_scale in parts]),
+            torch.cat([part.by_scale for part in parts]),
+            None if others is None else torch.cat([part.by_others for part in parts]),
         ),
     )
+
+
+class _Part(NamedTuple):
+    """Of a block of queries: log Z (b,), and the gradients by query, scale and others."""
+
+    logs: Tensor
+    by_query: Tensor
+    by_scale: Tensor
+    by_others: Tensor
 
 
 def _sweep_block(
@@ -103,8 +122,10 @@ def _sweep_block(
     *,
     count: int,
     gammas: Tensor | None,  # (b,)
-) -> tuple[Tensor, Tensor, Tensor]:
-    """Log Z (b,) of a block of queries, and its gradients by query and by scale."""
+    estimate: Estimate,
+    others: Tensor | None,  # (b,)
+) -> _Part:
+    """A block of queries."""
     b, d = queries.shape
     scaled = geometry.lift_queries(queries) * scale[:, None]
     tile = max(256, TILE_ELEMENTS // b)
@@ -141,10 +162,18 @@ def _sweep_block(
             pulled.addmm_(g, near)
             kept.append((columns, g, floor))
 
-    logs = total.log() - floor
-    by_query, by_scale = torch.empty(0), torch.empty(0)
+    totals = estimate.totals(total, floor)
+    logs = totals.log() - floor
+    part = torch.ones_like(logs)  # of Z, without the other term
+    by_query = by_scale = by_others = torch.empty(0)
+    if others is not None:
+        both = torch.logaddexp(logs, others.double())
+        part, logs = (logs - both).exp(), both
+        by_others = ((others.double() - both).exp() / count).to(queries.dtype)
     if entity_gradient is not None:
-        share = 1 / (count * total)  # k_i
+        share = part * estimate.ratio / (count * totals)  # k_i exp(-floor)
+        # nothing where a block has nothing for the query
+        share = torch.where(totals == 0, 0.0, share).to(queries.dtype)
         pull, pull_norms, mass = pulled[:, :d], pulled[:, d], pulled[:, d + 1]
         by_query = -2 * (share * scale)[:, None] * (queries * mass[:, None] - pull)
         norms = queries.square().sum(dim=1)
@@ -156,7 +185,7 @@ def _sweep_block(
             vectors = lifted[columns, :d]
             step = torch.addcmul(back[:, :d], vectors, back[:, d:], value=-1)
             entity_gradient[columns].add_(step, alpha=2)
-    return logs, by_query, by_scale
+    return _Part(logs, by_query, by_scale, by_others)
 
 
 def _exp_difference(lower: Tensor, upper: Tensor) -> Tensor:

@@ -9,6 +9,7 @@ from torch import Tensor
 
 from hale.engine.activations import Activation, Halin, Hanon
 from hale.engine.choice import choose
+from hale.engine.estimate import WHOLE, Estimate
 from hale.engine.tiles import Pairs
 from hale.errors import InputError
 
@@ -20,6 +21,8 @@ def uniformity(
     activation: Activation,
     without: Pairs | None = None,
     gammas: Tensor | None = None,
+    estimate: Estimate = WHOLE,
+    others: Tensor | None = None,
 ) -> Tensor:
     """How near the sampled queries are to all entities: smaller is more uniform.
 
@@ -29,17 +32,19 @@ def uniformity(
     differentiable in all three. ``without`` is a pair of index tensors
     (query, entity), each pair at most once, to leave out of the sums; a query
     must keep at least one entity. ``gammas`` (m,) are bounds of the activation for each
-    query, in place of its own.
+    query, in place of its own. Where the entities are a block, ``estimate`` says how its sums
+    stand for those over all. ``others`` (m,) is one more term in each sum, by its logarithm, in
+    which the value is differentiable too.
 
     The gradients are found in the same sweep as the value, so nothing of size
     m * N is kept for the backward pass.
     """
     check_inputs(queries, entities, scale)
     if without is not None:
-        check_pairs(without, len(queries), len(entities))
+        check_pairs(without, len(queries), len(entities), estimate, others)
     check_bounds(gammas, activation, queries)
     value: Tensor = _Uniformity.apply(  # type: ignore[no-untyped-call]
-        queries, entities, scale, activation, without, gammas
+        queries, entities, scale, others, activation, without, gammas, estimate
     )
     return value
 
@@ -51,9 +56,11 @@ class _Uniformity(torch.autograd.Function):
         queries: Tensor,
         entities: Tensor,
         scale: Tensor,
+        others: Tensor | None,
         activation: Activation,
         without: Pairs | None,
         gammas: Tensor | None,
+        estimate: Estimate,
     ) -> Tensor:
         sweep = choose(queries, entities, scale, activation)
         swept = sweep(
@@ -62,15 +69,17 @@ class _Uniformity(torch.autograd.Function):
             scale,
             activation,
             without,
-            gradients=any(ctx.needs_input_grad[:3]),
+            gradients=any(ctx.needs_input_grad[:4]),
             gammas=gammas,
+            estimate=estimate,
+            others=others,
         )
         ctx.gradients = swept.gradients
         return swept.value
 
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
-        return (*handed_over(ctx, grad), None, None, None)
+        return (*handed_over(ctx, grad), *(None,) * 4)
 
 
 def handed_over(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
@@ -81,7 +90,7 @@ def handed_over(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
     gradients, ctx.gradients = ctx.gradients, None
     if gradients is None:
         raise InputError("The engine hands its gradients over once; call it again instead.")
-    found = (part if one else part.mul_(grad) for part in gradients)
+    found = (part if one or part is None else part.mul_(grad) for part in gradients)
     needed = zip(found, ctx.needs_input_grad, strict=False)
     return tuple(gradient if need else None for gradient, need in needed)
 
@@ -119,8 +128,14 @@ def check_bounds(gammas: Tensor | None, activation: Activation, queries: Tensor)
         raise InputError(f"gammas holds a finite bound above zero for each of {m} queries.")
 
 
-def check_pairs(without: Pairs, m: int, num_entities: int) -> None:
-    """Refuse left-out pairs that no sum can do without."""
+def check_pairs(
+    without: Pairs,
+    m: int,
+    num_entities: int,
+    estimate: Estimate = WHOLE,
+    others: Tensor | None = None,
+) -> None:
+    """Refuse left-out pairs that no sum can do without: one must have a term, or a base."""
     rows, columns = without
     if rows.shape != columns.shape or rows.dim() != 1:
         raise InputError(
@@ -133,6 +148,8 @@ def check_pairs(without: Pairs, m: int, num_entities: int) -> None:
         raise InputError(f"without names a query outside 0..{m - 1}.")
     if not all_within(columns, num_entities):
         raise InputError(f"without names an entity outside 0..{num_entities - 1}.")
+    if estimate.bases is not None or others is not None:
+        return
     if len(rows) >= num_entities and int(torch.bincount(rows, minlength=m).max()) >= num_entities:
         raise InputError("without leaves a query no entity at all.")
 

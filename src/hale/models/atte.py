@@ -10,9 +10,9 @@ from torch import Tensor, nn
 
 from hale.data.graph import GraphSize
 from hale.engine import geometry
-from hale.models.base import Options, even
+from hale.models.base import Options
 from hale.models.shifted import Shifted
-from hale.models.tables import Turns, relation_table
+from hale.models.tables import Turns, even, relation_table
 
 
 class AttE(Shifted):

@@ -13,6 +13,8 @@ from torch.nn import functional
 
 from hale.data.graph import GraphSize
 from hale.engine import geometry
+from hale.engine.blocks import Block
+from hale.engine.rows import look_up, with_rows
 from hale.errors import SettingsError
 from hale.models.dropout import Dropout
 from hale.models.tables import Table, relation_table
@@ -150,6 +152,17 @@ class Model(nn.Module, ABC):
         """All entity vectors (N, d), or (N, d + 1) with heights."""
         return self.entity.weight
 
+    def look_up(self, block: Block | None, *ids: Tensor) -> tuple[Tensor, ...]:
+        """The vectors of a block of entities, of all where it is None, and of others by their ids.
+
+        -> (s, d) or (N, d), and (B, d) for each ids (B,). Of all the gradient is dense and made
+        in place, so they are for one use by the engine (see engine.rows.with_rows).
+        """
+        table = self.entity.weight
+        if block is None:
+            return with_rows(table, *ids)
+        return look_up(table, block.ids.to(table.device), *ids)
+
     def places(self) -> Tensor:
         """Where the entities are (N, d), to be compared with each other: without their heights."""
         return self.entity.weight[:, : self.dim]
@@ -285,11 +298,3 @@ class Model(nn.Module, ABC):
     def relation_rows(self) -> list[Tensor]:
         """The relation tables (2R, ...) that a penalty is laid on."""
         return []
-
-
-def even(dim: int, *, of: str) -> int:
-    """``dim`` itself if it is even: rotations act on pairs of coordinates."""
-    if dim % 2:
-        near = " or ".join(str(size) for size in (dim - 1, dim + 1) if size)
-        raise SettingsError([f"{of} needs an even dim, got {dim}; try {near}"])
-    return dim

@@ -8,8 +8,8 @@ from torch import Tensor
 
 from hale.data.graph import GraphSize
 from hale.engine.turns import turn
-from hale.models.base import Model, Options, even
-from hale.models.tables import Turns
+from hale.models.base import Model, Options
+from hale.models.tables import Turns, even
 
 
 class RotatE(Model):

@@ -8,9 +8,9 @@ from torch import Tensor
 
 from hale.data.graph import GraphSize
 from hale.engine.turns import turn
-from hale.models.base import Options, even
+from hale.models.base import Options
 from hale.models.shifted import Shifted
-from hale.models.tables import Turns
+from hale.models.tables import Turns, even
 
 
 class RotE(Shifted):

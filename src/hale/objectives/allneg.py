@@ -2,21 +2,32 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
-from typing import ClassVar, Self
+from typing import ClassVar, Self, TypedDict
 
 import torch
 from torch import Tensor
 
 from hale.data.graph import KnownAnswers
 from hale.engine import mean_log_sum, uniformity
-from hale.engine.rows import with_rows
+from hale.engine.blocks import Block
+from hale.engine.estimate import Estimate
+from hale.engine.tiles import Pairs
 from hale.models import Model, Similarity
 from hale.objectives.base import Loss, Objective
-from hale.objectives.left_out import known_pairs
+from hale.objectives.left_out import LeftOut, left_out, required
 from hale.objectives.scoring import Scoring, scoring_of
 from hale.objectives.space import Choice, Float, Space
 from hale.settings import Settings
+
+
+class Sums(TypedDict):
+    """What the sums over entities leave out, stand for, and have beside."""
+
+    without: Pairs
+    estimate: Estimate
+    others: Tensor | None
 
 
 class AllNeg(Objective):
@@ -24,13 +35,15 @@ class AllNeg(Objective):
 
         loss = mean_p [-f_p + log sum_j exp(f_pj)]
 
-    ``leave_out_known`` takes the other known answers of a query out of its sum. The sums go
+    ``leave_out_known`` takes the other known answers of a query out of its sum. Over a ``block``
+    of the entities the sum of the others is estimated (see engine.estimate), and the target is
+    always a term beside it. The sums go
     through the engine: for squared L2 distances they are the uniformity term over the whole
     batch, for other scores they are taken in chunks; no tensor of size B * N is kept.
     """
 
     name = "allneg"
-    uses = frozenset({"leave_out_known"})
+    uses = frozenset({"leave_out_known", "block"})
     formula = "mean -f_p + log sum_j exp(f_j) over all entities"
     source = "Lacroix et al., ICML 2018; Ruffinelli et al., ICLR 2020"
     similarities: ClassVar[tuple[Similarity, ...]] = ("l2", "dot", "hyperbolic")
@@ -63,33 +76,46 @@ class AllNeg(Objective):
         triples: Tensor,
         generator: torch.Generator,  # noqa: ARG002
         known: KnownAnswers | None = None,
+        block: Block | None = None,
     ) -> Loss:
         """The loss of positive triples (B, 3)."""
         head, relation, tail = triples.unbind(dim=1)
-        entities, rows = with_rows(model.entities(), torch.cat((head, tail)))
-        heads, tails = rows.chunk(2)
+        entities, heads, tails = model.look_up(block, head, tail)
         queries = model.query_of(heads, relation)
         curvature = model.curvature(relation)
         scale = self.scoring.scale(model, relation)
-        without = None
-        if self.leave_out_known:
-            without = known_pairs(known, triples, model.size.num_entities, keep_tail=True)
-
         compared = model.compare(queries, tails.unsqueeze(1), curvature)
         biases = model.bias(head, tail)
-        positives = (self.scoring.activate(model, compared, scale).squeeze(1) + biases).mean()
+        scores = self.scoring.activate(model, compared, scale).squeeze(1) + biases
+
+        out = left_out(
+            triples,
+            model.size.num_entities,
+            known=required(known) if self.leave_out_known else None,
+            tails=block is not None,  # of a block's sum it is a term by itself
+            block=block,
+            keep=None,  # the target is always a term
+        )
+        sums: Sums = {
+            "without": out.pairs(triples.device),
+            "estimate": self._estimate(model, out, block),
+            "others": None if block is None else scores,
+        }
         if model.similarity == "l2" and model.tail_bias is None:
             ones = queries.new_ones(len(queries))
-            whole = uniformity(
-                queries,
-                entities,
-                ones if scale is None else scale.squeeze(-1),
-                self.scoring.activation,
-                without,
-            )
+            scales = ones if scale is None else scale.squeeze(-1)
+            whole = uniformity(queries, entities, scales, self.scoring.activation, **sums)
         else:
-            whole = self._log_sum(model, head, queries, curvature, scale, entities, without)
+            whole = self._log_sum(model, head, queries, curvature, scale, entities, block, sums)
+        positives = scores.mean()
         return Loss(whole - positives, {"positives": -positives, "all": whole})
+
+    def _estimate(self, model: Model, out: LeftOut, block: Block | None) -> Estimate:
+        bound = self.scoring.activation.bound
+        if not math.isfinite(bound) or model.similarity == "dot" or model.tail_bias is not None:
+            return out.estimate(block, None, model.entities().device)
+        bounds = torch.full((len(out.counts),), bound, device=model.entities().device)
+        return out.estimate(block, bounds, bounds.device)
 
     def _log_sum(
         self,
@@ -99,7 +125,8 @@ class AllNeg(Objective):
         curvature: Tensor | None,
         scale: Tensor | None,
         entities: Tensor,
-        without: tuple[Tensor, Tensor] | None,
+        block: Block | None,
+        sums: Sums,
     ) -> Tensor:
         def score(
             queries: Tensor,
@@ -118,9 +145,11 @@ class AllNeg(Objective):
         head_bias = tail_bias = None
         if model.head_bias is not None and model.tail_bias is not None:
             head_bias, tail_bias = model.head_bias(head), model.tail_bias.weight
+            if block is not None:
+                tail_bias = model.tail_bias(block.ids.to(head.device))
         return mean_log_sum(
             score,
             (queries, curvature, scale, head_bias),
             (entities, tail_bias),
-            without=without,
+            **sums,
         )

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from hale.data.graph import KnownAnswers
+from hale.engine.blocks import Block
 from hale.models import Model, Similarity
 from hale.models.complex import ComplEx
 from hale.models.distmult import DistMult
@@ -70,6 +71,7 @@ class AllNegSquare(Objective):
         triples: Tensor,
         generator: torch.Generator,  # noqa: ARG002
         known: KnownAnswers | None = None,
+        block: Block | None = None,  # noqa: ARG002
     ) -> Loss:
         """The loss of positive triples (B, 3); ``known`` counts all positives."""
         weight = self.negative_weight

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from hale.data.graph import KnownAnswers
+from hale.engine.blocks import Block
 from hale.models import Model
 from hale.objectives.base import Criterion, Loss
 
@@ -49,9 +50,10 @@ class Anchored:
         triples: Tensor,
         generator: torch.Generator,
         known: KnownAnswers | None = None,
+        block: Block | None = None,
     ) -> Loss:
         """The loss of positive triples (B, 3)."""
-        loss = self.objective(model, triples, generator, known)
+        loss = self.objective(model, triples, generator, known, block)
         ends = torch.cat((triples[:, 0], triples[:, 2]))
         ours = ends[ends < len(self.anchors)]
         ours = ours[self.held[ours]]

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from hale.data.graph import KnownAnswers
+from hale.engine.blocks import Block
 from hale.models import Model, Similarity
 from hale.objectives.space import Space
 from hale.settings import Settings
@@ -36,6 +37,7 @@ class Criterion(Protocol):
         triples: Tensor,
         generator: torch.Generator,
         known: KnownAnswers | None = None,
+        block: Block | None = None,
         /,
     ) -> Loss:
         """The loss of positive triples (B, 3)."""
@@ -81,9 +83,11 @@ class Objective(ABC):
         triples: Tensor,
         generator: torch.Generator,
         known: KnownAnswers | None = None,
+        block: Block | None = None,
     ) -> Loss:
         """The loss of a batch of positive triples (B, 3), both directions mixed.
 
         ``generator`` (on the CPU) draws whatever is sampled; ``known`` holds the
-        answers in train, for strategies that use them.
+        answers in train, for strategies that use them; ``block`` the entities that sums over all
+        of them are estimated by, for strategies that have such sums.
         """

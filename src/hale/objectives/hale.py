@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from copy import copy
 from dataclasses import replace
 from typing import ClassVar, Self
@@ -13,11 +14,12 @@ from torch import Tensor
 from hale.data.graph import KnownAnswers
 from hale.engine import contrast
 from hale.engine.activations import Activation, Halin, Hanon, make_activation
-from hale.engine.rows import with_rows
+from hale.engine.blocks import Block
+from hale.engine.estimate import Estimate
 from hale.errors import InputError
 from hale.models import Model, Similarity
 from hale.objectives.base import Loss, Objective
-from hale.objectives.left_out import known_pairs
+from hale.objectives.left_out import LeftOut, left_out, required
 from hale.objectives.space import Choice, Float, Space
 from hale.settings import Settings
 
@@ -31,20 +33,21 @@ class HaLE(Objective):
                                                                 m given or alpha B
 
     The paper's last equation carries a minus before lambda; read literally it
-    would push positives apart. Four things the paper does not do: ``leave_out_known``
+    would push positives apart. Five things the paper does not do: ``leave_out_known``
     drops a query's answers in train from its own sum; ``gamma_two_way`` is another
     bound for relations that mostly run both ways, where the true answer is to be told
     from its nearest rivals and few of those are answers yet unknown; ``gamma_start`` lets
     both bounds go from there to their own value over the run; ``query_power`` p draws a
     query with k answers in train by k^-p, so that at 1 all distinct queries are drawn alike
-    (at 0 all triples are).
+    (at 0 all triples are). And the sum may run over a block of the entities that stands for all
+    (``block``, see engine.estimate): the paper names such a filter as future work.
     """
 
     name = "hale"
     uses = frozenset(
         {
             *("queries", "alpha", "weight", "square", "leave_out_known"),
-            *("gamma_start", "gamma_two_way", "query_power"),
+            *("gamma_start", "gamma_two_way", "query_power", "block"),
         }
     )
     formula = "lambda mean h(c_r d_p^2)^2 + mean_i log sum_j exp(-h(c_i d_ij^2))"
@@ -128,27 +131,42 @@ class HaLE(Objective):
         triples: Tensor,
         generator: torch.Generator,
         known: KnownAnswers | None = None,
+        block: Block | None = None,
     ) -> Loss:
         """The loss of positive triples (B, 3); min(m, B) of their queries are sampled."""
         head, relation, tail = triples.unbind(dim=1)
-        entities, heads = with_rows(model.entities(), head)
+        entities, heads, tails = model.look_up(block, head, tail)
         queries = model.query_of(heads, relation)  # (B, d)
         scale = self._scale(model, relation, queries)  # (B,)
         count = self.num_queries or max(1, round((self.alpha or 0) * len(triples)))
         drawn = self._draw(triples, count, generator, known).to(triples.device)
+        gammas = self._bounds(relation, known, scale)
+        out = self._left_out(model, triples.index_select(0, drawn), known, block)
         found = contrast(
             queries,
+            tails,
             entities,
             scale,
-            tail,
             drawn,
             self.activation,
             weight=self.weight,
             square=self.square,
-            without=self._left_out(model, triples.index_select(0, drawn), known),
-            gammas=self._bounds(relation, known, scale),
+            without=out.pairs(triples.device),
+            gammas=gammas,
+            estimate=self._estimate(out, block, gammas, drawn),
         )
         return Loss(found.total, {"alignment": found.alignment, "uniformity": found.uniformity})
+
+    def _estimate(
+        self, out: LeftOut, block: Block | None, gammas: Tensor | None, drawn: Tensor
+    ) -> Estimate:
+        """How the sums over the block stand for sums over all."""
+        bounds = None
+        if math.isfinite(self.activation.bound):
+            bounds = torch.full((len(drawn),), self.activation.bound, device=drawn.device)
+            if gammas is not None:
+                bounds = gammas.index_select(0, drawn)
+        return out.estimate(block, bounds, drawn.device)
 
     def _bounds(self, relation: Tensor, known: KnownAnswers | None, like: Tensor) -> Tensor | None:
         """The bound of the activation for each query (B,); None where all have the same."""
@@ -178,13 +196,15 @@ class HaLE(Objective):
         return model.scale(relation) if self.relation_scale else like.new_ones(len(relation))
 
     def _left_out(
-        self, model: Model, sampled: Tensor, known: KnownAnswers | None
-    ) -> tuple[Tensor, Tensor] | None:
-        """(query, entity) pairs to leave out of the sums of the sampled triples (m, 3)."""
-        out = model.ruled_out(sampled[:, 1])
-        if self.leave_out_known:
-            return known_pairs(known, sampled, model.size.num_entities, ruled_out=out)
-        if out is None or model.size.num_entities == 1:  # a sum needs at least one term
-            return None
-        rows = out.nonzero().squeeze(1)
-        return rows, sampled[rows, 0]
+        self, model: Model, sampled: Tensor, known: KnownAnswers | None, block: Block | None
+    ) -> LeftOut:
+        """What the sums of the sampled triples (m, 3) leave out."""
+        return left_out(
+            sampled,
+            model.size.num_entities,
+            known=required(known) if self.leave_out_known else None,
+            ruled_out=model.ruled_out(sampled[:, 1]),
+            block=block,
+            # a bounded sum has what is known of all entities beside what the block tells
+            keep="entity" if math.isfinite(self.activation.bound) else "column",
+        )

@@ -1,6 +1,8 @@
-"""The known answers of a batch's queries, as pairs to leave out of sums over all entities."""
+"""What the sums of a batch's queries leave out: known answers, heads ruled out, targets."""
 
 from __future__ import annotations
+
+from typing import Literal, NamedTuple
 
 import numpy as np
 import torch
@@ -9,47 +11,115 @@ from torch import Tensor
 
 from hale.data.keys import Ids, pair_keys, pairs_of
 from hale.data.known_answers import KnownAnswers
+from hale.engine.blocks import Block
+from hale.engine.estimate import WHOLE, Estimate, estimate
 from hale.errors import InputError
 
 
-def known_pairs(
-    known: KnownAnswers | None,
+class LeftOut(NamedTuple):
+    """Pairs (query, column) to leave out, in order, and how many each query leaves out in all.
+
+    A column is an entity or, of a block, its place there.
+    """
+
+    rows: Ids  # (p,)
+    columns: Ids  # (p,)
+    counts: Ids  # (m,) over all entities, in the block or not
+
+    def pairs(self, device: torch.device) -> tuple[Tensor, Tensor]:
+        """As tensors."""
+        return torch.from_numpy(self.rows).to(device), torch.from_numpy(self.columns).to(device)
+
+    def estimate(
+        self, block: Block | None, bounds: Tensor | None, device: torch.device
+    ) -> Estimate:
+        """How sums over the block stand for sums over all; bounds (m,) of the activation."""
+        if block is None:
+            return WHOLE
+        here = np.bincount(self.rows, minlength=len(self.counts))
+        return estimate(
+            block.num_entities,
+            len(block),
+            bounds=bounds,
+            left_out=torch.from_numpy(self.counts).to(device),
+            left_out_here=torch.from_numpy(here).to(device),
+        )
+
+
+def left_out(
     triples: Tensor,
     num_entities: int,
     *,
-    keep_tail: bool = False,
+    known: KnownAnswers | None = None,
     ruled_out: Tensor | None = None,
-) -> tuple[Tensor, Tensor]:
-    """(query, entity) pairs that train answers, for the queries of triples (B, 3), in order.
+    tails: bool | None = None,
+    block: Block | None = None,
+    keep: Literal["column", "entity"] | None = "column",
+) -> LeftOut:
+    """What the queries of triples (m, 3) leave out of their sums over entities, or over a block.
 
-    With ``keep_tail`` a triple's own tail is not among them. The head itself is among them where
-    it is ``ruled_out`` (B,) as an answer. A query that would be left no entity keeps them all: a
-    sum needs at least one term.
+    The answers that are ``known``; the head where it is ``ruled_out`` (m,) as an answer; the tail
+    where ``tails``, and never where it is False. A query that would be left nothing of what it has
+    to ``keep``, a column or at least an entity outside the block, leaves out nothing.
     """
+    ids = triples.cpu().numpy()
+    heads, tail_ids = ids[:, 0], ids[:, 2]
+    rows = answers = np.empty(0, dtype=np.int64)
+    if known is not None:
+        rows, answers = known.of(heads, ids[:, 1])
+    if tails is not None:  # added below, or never
+        others = answers != tail_ids[rows]
+        rows, answers = rows[others], answers[others]
+    more = []
+    if tails:
+        more.append((np.arange(len(ids)), tail_ids))
+    if ruled_out is not None:
+        chosen = ruled_out.cpu().numpy().copy()
+        chosen[rows[answers == heads[rows]]] = False  # it is among them
+        if tails is not None:
+            chosen &= heads != tail_ids
+        more.append((np.flatnonzero(chosen), heads[chosen]))
+    counts = np.bincount(rows, minlength=len(ids))
+    for extra, _ in more:
+        counts += np.bincount(extra, minlength=len(ids))
+
+    width = num_entities if block is None else len(block)
+    if block is not None:
+        rows, answers = _inside(block, rows, answers)
+        more = [_inside(block, *extra) for extra in more]
+    rows, answers = _merged(rows, answers, more, (len(ids), width))
+    if keep is not None:
+        full = counts >= num_entities
+        if keep == "column":
+            full |= np.bincount(rows, minlength=len(ids)) >= width
+        partial = ~full[rows]
+        rows, answers = rows[partial], answers[partial]
+        counts[full] = 0
+    return LeftOut(rows, answers, counts)
+
+
+def required(known: KnownAnswers | None) -> KnownAnswers:
+    """The known answers, which leave_out_known cannot do without."""
     if known is None:
         raise InputError("leave_out_known needs the known answers of the training triples.")
-    ids = triples.cpu().numpy()
-    rows, answers = known.of(ids[:, 0], ids[:, 1])
-    if keep_tail:
-        others = answers != ids[rows, 2]
-        rows, answers = rows[others], answers[others]
-    if ruled_out is not None:
-        rows, answers = _with_heads(rows, answers, ids[:, 0], ruled_out.cpu().numpy(), num_entities)
-    counts = np.diff(np.searchsorted(rows, np.arange(len(ids) + 1)))
-    if counts.max(initial=0) >= num_entities:
-        partial = (counts < num_entities)[rows]
-        rows, answers = rows[partial], answers[partial]
-    return (
-        torch.from_numpy(rows).to(triples.device),
-        torch.from_numpy(answers).to(triples.device),
-    )
+    return known
 
 
-def _with_heads(
-    rows: Ids, answers: Ids, heads: Ids, chosen: NDArray[np.bool_], num_entities: int
+def _inside(block: Block, rows: Ids, entities: Ids) -> tuple[Ids, Ids]:
+    """The pairs whose entity is in the block, by its place there."""
+    places = block.places(entities)
+    inside: NDArray[np.bool_] = places >= 0
+    return rows[inside], places[inside]
+
+
+def _merged(
+    rows: Ids, columns: Ids, more: list[tuple[Ids, Ids]], sizes: tuple[int, int]
 ) -> tuple[Ids, Ids]:
-    """Pairs in order, with the pairs (i, heads[i]) of those chosen, each once."""
-    more = np.flatnonzero(chosen)
-    sizes = (len(heads), num_entities)
-    keys = np.union1d(pair_keys(rows, answers, sizes), pair_keys(more, heads[more], sizes))
-    return pairs_of(keys, num_entities)
+    """Pairs in order, with others among them, none of which is there."""
+    if not any(len(extra) for extra, _ in more):
+        return rows, columns
+    keys = pair_keys(rows, columns, sizes)
+    for extra, others in more:
+        added = pair_keys(extra, others, sizes)
+        keys = np.insert(keys, np.searchsorted(keys, added), added)
+    return pairs_of(keys, sizes[1])

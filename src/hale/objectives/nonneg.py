@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from hale.data.graph import KnownAnswers
+from hale.engine.blocks import Block
 from hale.models import Model, Similarity
 from hale.objectives.base import Loss, Objective
 from hale.objectives.scoring import Scoring, scoring_of
@@ -53,6 +54,7 @@ class NonNeg(Objective):
         triples: Tensor,
         generator: torch.Generator,  # noqa: ARG002
         known: KnownAnswers | None = None,  # noqa: ARG002
+        block: Block | None = None,  # noqa: ARG002
     ) -> Loss:
         """The loss of positive triples (B, 3)."""
         head, relation, tail = triples.unbind(dim=1)

@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 
 from hale.data.graph import KnownAnswers
+from hale.engine.blocks import Block
 from hale.models import Model
 from hale.objectives.base import Criterion, Loss
 
@@ -28,8 +29,9 @@ class Penalized:
         triples: Tensor,
         generator: torch.Generator,
         known: KnownAnswers | None = None,
+        block: Block | None = None,
     ) -> Loss:
         """The loss of positive triples (B, 3)."""
-        loss = self.objective(model, triples, generator, known)
+        loss = self.objective(model, triples, generator, known, block)
         penalty = model.penalty(triples, self.power)
         return Loss(loss.total + self.weight * penalty, {**loss.parts, "penalty": penalty})

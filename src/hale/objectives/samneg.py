@@ -10,6 +10,7 @@ from torch import Tensor
 from torch.nn.functional import softplus
 
 from hale.data.graph import KnownAnswers
+from hale.engine.blocks import Block
 from hale.models import Model, Similarity
 from hale.objectives.base import Loss, Objective
 from hale.objectives.scoring import Scoring, scoring_of
@@ -65,6 +66,7 @@ class SamNeg(Objective):
         triples: Tensor,
         generator: torch.Generator,
         known: KnownAnswers | None = None,  # noqa: ARG002
+        block: Block | None = None,  # noqa: ARG002
     ) -> Loss:
         """The loss of positive triples (B, 3)."""
         head, relation, tail = triples.unbind(dim=1)

@@ -10,11 +10,10 @@ from hale.settings.fields import (
     DEFAULT_BUDGET_SECONDS,
     DEFAULT_QUERIES,
     Flags,
-    Interval,
     Settings,
     make_settings,
-    parse_duration,
 )
+from hale.settings.values import Interval, parse_duration
 
 __all__ = [
     "BY_SYSTEM",

@@ -2,35 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
 from hale.errors import SettingsError
+from hale.settings.values import Duration, Interval, as_text, parse_block
 
 DEFAULT_BUDGET_SECONDS = 120.0
 DEFAULT_QUERIES = 100
 BY_SYSTEM = "as suits the model and the strategy"  # told by their classes
-_UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
-
-
-def parse_duration(value: object) -> float:
-    """Seconds from a number or a text such as '60s', '10m', '1.5h'."""
-    if isinstance(value, int | float) and not isinstance(value, bool):
-        return float(value)
-    match = re.fullmatch(r"\s*([0-9]*\.?[0-9]+)\s*([a-z]*)\s*", str(value).lower())
-    if match is None or match[2] not in _UNITS:
-        raise ValueError(f"a time looks like 60s, 10m or 1.5h, got {value!r}")
-    return float(match[1]) * _UNITS[match[2]]
-
-
-def _text(value: object) -> object:
-    return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
-
-
-Duration = Annotated[float, BeforeValidator(parse_duration)]
 
 
 @dataclass(frozen=True)
@@ -133,6 +115,13 @@ class Settings(BaseModel):
         description="Leave a query's known answers out of its uniformity sum.",
     )
 
+    block: Annotated[
+        int | float | Literal["all"], BeforeValidator(parse_block), Flags(unset="all, or by recipe")
+    ] = Field(
+        "all",
+        description="Entities that a step's sums run over, drawn in turns: a number (4096), a "
+        "share (0.1) or all, as in the paper.",
+    )
     gamma_start: Annotated[float | None, Flags(unset="gamma throughout")] = Field(
         None, gt=0, description="Upper bound at the start; the bounds go from there over the run."
     )
@@ -189,7 +178,7 @@ class Settings(BaseModel):
     )
     validate_every: Annotated[
         str | None,
-        BeforeValidator(_text),
+        BeforeValidator(as_text),
         Flags(unset="a tenth of the run; 5 epochs under patience alone"),
     ] = Field(None, description="Time (15s) or number of epochs (5) between validations.")
     validation_sample: int = Field(
@@ -232,6 +221,13 @@ class Settings(BaseModel):
                 )
         return self
 
+    def block_size(self, num_entities: int) -> int:
+        """The entities of a block, of so many; at least one, at most all."""
+        if self.block == "all":
+            return num_entities
+        wanted = self.block * num_entities if self.block < 1 else self.block
+        return min(num_entities, max(1, round(wanted)))
+
     def _fill_in(self) -> None:
         """What depends on other settings: the stop rule and the number of queries.
 
@@ -242,31 +238,6 @@ class Settings(BaseModel):
             values["budget"] = DEFAULT_BUDGET_SECONDS
         if self.alpha is None and self.queries is None:
             values["queries"] = min(DEFAULT_QUERIES, self.batch_size)
-
-
-class Interval(BaseModel):
-    """The distance between two validations: seconds of training, or epochs."""
-
-    model_config = ConfigDict(frozen=True)
-
-    seconds: float | None = None
-    epochs: int | None = None
-
-    @classmethod
-    def parse(cls, text: str) -> Interval:
-        """Read '15s', '2m' as a time and '5' as a number of epochs."""
-        if re.fullmatch(r"\s*[0-9]+\s*", text):
-            if int(text) < 1:
-                raise ValueError("validate_every is at least one epoch")
-            return cls(epochs=int(text))
-        if not re.search(r"[a-z]", text.lower()):
-            raise ValueError(
-                f"validate_every is a time with its unit (15s) or whole epochs, got {text!r}"
-            )
-        seconds = parse_duration(text)
-        if seconds <= 0:
-            raise ValueError("validate_every is a positive time")
-        return cls(seconds=seconds)
 
 
 def make_settings(**values: object) -> Settings:

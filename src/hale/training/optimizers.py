@@ -7,6 +7,7 @@ millisecond of bookkeeping that a few dense tables do not need.
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import ClassVar
@@ -16,6 +17,9 @@ from torch import Tensor, nn
 from torch.optim.adagrad import adagrad
 from torch.optim.adam import adam
 
+from hale.engine import library as kernel
+from hale.engine.rows import touched
+from hale.engine.structures import AdamRows
 from hale.errors import UnknownNameError
 
 STEP = "step"  # how many steps a parameter has seen
@@ -25,7 +29,8 @@ class Optimizer(ABC):
     """Moves the parameters of a model along their gradients, in place.
 
     Beside each parameter it keeps the ``fields``, tensors of the same shape that start at zero,
-    and the number of its steps. A parameter without a gradient stays as it is.
+    and the number of its steps. A parameter without a gradient stays as it is, and so does a row
+    that a sparse gradient does not have.
     """
 
     fields: ClassVar[tuple[str, ...]]
@@ -45,16 +50,27 @@ class Optimizer(ABC):
     ) -> None:
         """One step of the algorithm for parameters that have gradients."""
 
+    @abstractmethod
+    def move_rows(
+        self, table: Tensor, ids: Tensor, rows: Tensor, kept: dict[str, Tensor], rate: float
+    ) -> None:
+        """One step for the rows ``ids`` (U,) of a table (N, d), along gradients (U, d)."""
+
     @torch.no_grad()
     def step(self, rate: float) -> None:
         """One step at a learning rate."""
         parameters, gradients, kept = [], [], []
         for name, parameter in self.parameters.items():
-            if parameter.grad is None:
+            gradient = parameter.grad
+            if gradient is None:
+                continue
+            mine = self.kept.get(name) or self._begin(name, parameter)
+            if gradient.is_sparse:
+                self.move_rows(parameter.detach(), *touched(gradient), mine, rate)
                 continue
             parameters.append(parameter.detach())
-            gradients.append(parameter.grad)
-            kept.append(self.kept.get(name) or self._begin(name, parameter))
+            gradients.append(gradient)
+            kept.append(mine)
         if parameters:
             self.move(parameters, gradients, kept, rate)
 
@@ -99,6 +115,9 @@ class Adam(Optimizer):
     m <- 0.9 m + 0.1 g
     v <- 0.999 v + 0.001 g^2
     p <- p - rate (m / (1 - 0.9^t)) / (sqrt(v / (1 - 0.999^t)) + 1e-8)
+
+    Of a table whose gradient is sparse only the rows move that it has, and their m and v; t counts
+    the steps of the table. That is torch.optim.SparseAdam, which adds 1e-8 to sqrt(v) itself.
     """
 
     fields = ("exp_avg", "exp_avg_sq")
@@ -128,6 +147,38 @@ class Adam(Optimizer):
             eps=1e-8,
             maximize=False,
         )
+
+    def move_rows(
+        self, table: Tensor, ids: Tensor, rows: Tensor, kept: dict[str, Tensor], rate: float
+    ) -> None:
+        """By the kernel where it runs; else by torch calls, the reference."""
+        kept[STEP] += 1
+        count = kept[STEP].item()
+        rate *= math.sqrt(1 - 0.999**count) / (1 - 0.9**count)
+        means, squares = kept["exp_avg"], kept["exp_avg_sq"]
+        tables = (table, means, squares)
+        if kernel.takes(*tables, rows) and all(x.is_contiguous() for x in tables):
+            problem = AdamRows(
+                b=len(ids),
+                d=table.shape[1],
+                ids=ids.data_ptr(),
+                gradients=rows.data_ptr(),
+                table=table.data_ptr(),
+                means=means.data_ptr(),
+                squares=squares.data_ptr(),
+                first=1 - 0.9,
+                second=1 - 0.999,
+                rate=rate,
+                eps=1e-8,
+                threads=torch.get_num_threads(),
+            )
+            kernel.call("hale_adam_rows", problem)
+            return
+        mean = torch.lerp(means.index_select(0, ids), rows, 1 - 0.9)
+        square = torch.lerp(squares.index_select(0, ids), rows.square(), 1 - 0.999)
+        means.index_copy_(0, ids, mean)
+        squares.index_copy_(0, ids, square)
+        table.index_add_(0, ids, mean / (square.sqrt() + 1e-8), alpha=-rate)
 
 
 class Adagrad(Optimizer):
@@ -162,6 +213,15 @@ class Adagrad(Optimizer):
             eps=1e-10,
             maximize=False,
         )
+
+    def move_rows(
+        self, table: Tensor, ids: Tensor, rows: Tensor, kept: dict[str, Tensor], rate: float
+    ) -> None:
+        """The rows that have no gradient would stay as they are anyway."""
+        kept[STEP] += 1
+        summed = kept["sum"].index_select(0, ids) + rows.square()
+        kept["sum"].index_copy_(0, ids, summed)
+        table.index_add_(0, ids, rows / (summed.sqrt() + 1e-10), alpha=-rate)
 
 
 OPTIMIZERS: dict[str, type[Optimizer]] = {"adam": Adam, "adagrad": Adagrad}

@@ -26,6 +26,7 @@ from hale.runs.systems import build_model, build_objective, complete, given_in
 from hale.settings import Settings
 from hale.training import checkpoint
 from hale.training.batches import Batches, Shuffled
+from hale.training.block import blocks_of
 from hale.training.checkpoint import State
 from hale.training.divergence import not_finite
 from hale.training.interrupt import stop_on_signal
@@ -137,6 +138,7 @@ class Trainer:
             both = torch.tensor(graph.both_directions(graph.train), device=self.device)  # (2n, 3)
             batches = Shuffled(both, settings.batch_size, settings.seed)
         self.batches = batches
+        self.blocks = blocks_of(settings, graph.size.num_entities)
         self.known_train = graph.known("train")
         if self.model.may_loop is not None:
             self.model.may_loop.copy_(torch.from_numpy(self.known_train.loops)[:, None])
@@ -226,7 +228,8 @@ class Trainer:
         batch = self.batches.at(clock.step)
         drops = seeded(self.settings.seed, Stream.DROPOUT, clock.step)
         with drops if self.model.dropout.share else nullcontext():
-            loss = objective(self.model, batch, draws, self.known_train)
+            block = None if self.blocks is None else self.blocks.at(clock.step)
+            loss = objective(self.model, batch, draws, self.known_train, block)
         if not math.isfinite(loss.total.item()):
             parts = [name for name, part in loss.parts.items() if not torch.isfinite(part)]
             raise self._not_finite(f"loss ({' and '.join(parts) or 'total'})")

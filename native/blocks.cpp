@@ -1,0 +1,99 @@
+// Blocks of entities: which a step draws, and where others stand in it.
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "common.h"
+#include "problems.h"
+#include "radix.h"
+
+namespace {
+
+constexpr int kRounds = 6;
+
+// Mixes 32 bits (Murmur3's finaliser), so that close numbers come out far apart.
+ALWAYS_INLINE uint32_t mix(uint32_t x) {
+    x = (x ^ (x >> 16)) * 0x85ebca6bu;
+    x = (x ^ (x >> 13)) * 0xc2b2ae35u;
+    return x ^ (x >> 16);
+}
+
+// A permutation of 0 .. n - 1 by a key: a Feistel network over the bits of n - 1, walked until it
+// is below n. hale/engine/blocks.py has the same in numpy and says why.
+class Permutation {
+   public:
+    Permutation(int64_t count, const uint32_t* round_keys) : n(count), keys(round_keys) {
+        while ((int64_t(1) << bits) < n) ++bits;
+        low = bits / 2;
+        low_mask = (uint32_t(1) << low) - 1;
+        high_mask = static_cast<uint32_t>((uint64_t(1) << (bits - low)) - 1);
+    }
+
+    int64_t operator()(int64_t place) const {
+        do {
+            place = once(place);
+        } while (place >= n);
+        return place;
+    }
+
+   private:
+    ALWAYS_INLINE int64_t once(int64_t place) const {
+        uint32_t right = uint32_t(place) & low_mask, left = uint32_t(place >> low);
+        for (int round = 0; round < kRounds; round += 2) {
+            left ^= mix(right ^ keys[round]) & high_mask;
+            right ^= mix(left ^ keys[round + 1]) & low_mask;
+        }
+        return (int64_t(left) << low) | right;
+    }
+
+    const int64_t n;
+    const uint32_t* keys;
+    int bits = 0, low = 0;
+    uint32_t low_mask = 0, high_mask = 0;
+};
+
+void draw(const Draw& ask) {
+    const Permutation permute(ask.n, ask.keys);
+    std::vector<uint32_t> ids(ask.s);
+    for (int64_t i = 0; i < ask.s; ++i) ids[i] = static_cast<uint32_t>(permute(ask.start + i));
+    sort_by(ids, [](uint32_t id) { return id; });
+    std::copy(ids.begin(), ids.end(), ask.ids);
+}
+
+// Places of ids in a block, by a table of four times its size.
+class Places {
+   public:
+    Places(const int64_t* ids, int64_t count) {
+        while ((int64_t(1) << bits) < 4 * count) ++bits;
+        slots.assign(size_t(1) << bits, Slot{-1, -1});
+        for (int64_t i = 0; i < count; ++i) {
+            size_t at = first(ids[i]);
+            while (slots[at].id >= 0) at = (at + 1) & (slots.size() - 1);
+            slots[at] = {ids[i], i};
+        }
+    }
+
+    int64_t of(int64_t id) const {
+        size_t at = first(id);
+        while (slots[at].id >= 0 && slots[at].id != id) at = (at + 1) & (slots.size() - 1);
+        return slots[at].place;
+    }
+
+   private:
+    struct Slot {
+        int64_t id, place;
+    };
+    size_t first(int64_t id) const { return mix(uint32_t(id)) >> (32 - bits); }
+
+    int bits = 2;
+    std::vector<Slot> slots;
+};
+
+}  // namespace
+
+HALE_EXPORT void hale_draw_block(const Draw* ask) { draw(*ask); }
+
+HALE_EXPORT void hale_places(const Find* ask) {
+    const Places places(ask->block, ask->s);
+    for (int64_t i = 0; i < ask->count; ++i) ask->places[i] = places.of(ask->wanted[i]);
+}
