@@ -18,4 +18,13 @@ def engine(request: pytest.FixtureRequest) -> Iterator[str]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("HALE_ENGINE", name)
         patch.setenv("HALE_BUILD", build)
+        kernel.look_again()
         yield request.param
+
+
+@pytest.fixture(autouse=True)
+def _as_it_was(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """What a test asked for by the environment is forgotten after it."""
+    yield
+    monkeypatch.undo()
+    kernel.look_again()

@@ -18,12 +18,10 @@ def nowhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setenv("HALE_NATIVE", str(tmp_path))
     monkeypatch.delenv("HALE_BUILD", raising=False)
     monkeypatch.delenv("HALE_ENGINE", raising=False)
-    caches = (kernel._best_build, kernel.library, kernel._found, choice._explain)
-    for cached in caches:
-        cached.cache_clear()
+    kernel.look_again()
+    choice._explain.cache_clear()
     yield
-    for cached in caches:
-        cached.cache_clear()
+    choice._explain.cache_clear()
 
 
 def inputs(**kind: torch.dtype) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
@@ -34,6 +32,7 @@ def test_the_native_kernel_runs_here(monkeypatch: pytest.MonkeyPatch) -> None:
     """Fails where the package was built without it: CI must not test the fallback only."""
     monkeypatch.delenv("HALE_ENGINE", raising=False)
     monkeypatch.delenv("HALE_BUILD", raising=False)
+    kernel.look_again()
     assert current().name == "native"
     assert choice.choose(*inputs(), Hanon()) is native.sweep
 
@@ -62,6 +61,7 @@ def test_without_a_kernel_there_are_no_builds(
     with pytest.raises(kernel.NativeMissingError, match="libhale_baseline.so was not built"):
         kernel.chosen_build()
     monkeypatch.setenv("HALE_BUILD", "avx2")
+    kernel.look_again()
     with pytest.raises(kernel.NativeMissingError, match="libhale_baseline.so was not built"):
         kernel.chosen_build()
 
@@ -70,6 +70,7 @@ def test_asking_for_a_missing_kernel_is_an_error(
     nowhere: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HALE_ENGINE", "native")
+    kernel.look_again()
     with pytest.raises(InputError, match="asks for the native kernel, but"):
         uniformity(*inputs(), Hanon())
 
@@ -81,9 +82,11 @@ def test_a_damaged_library_is_explained(nowhere: None, tmp_path: Path) -> None:
 
 def test_names(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HALE_ENGINE", "tiles")
+    kernel.look_again()
     assert current().name == "tiles"
     assert choice.choose(*inputs(), Hanon()) is tiles.sweep
     monkeypatch.setenv("HALE_ENGINE", "warp")
+    kernel.look_again()
     with pytest.raises(InputError, match="HALE_ENGINE is one of"):
         current()
 
@@ -92,4 +95,5 @@ def test_names(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_build_that_does_not_run_here(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HALE_ENGINE", "auto")
     monkeypatch.setenv("HALE_BUILD", "avx9000")
+    kernel.look_again()
     assert "does not run here" in current().why

@@ -17,11 +17,9 @@ def fresh(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """No library loaded yet, and none kept for later tests."""
     monkeypatch.delenv("HALE_ENGINE", raising=False)
     monkeypatch.delenv("HALE_BUILD", raising=False)
-    for cached in (kernel.library, kernel._found):
-        cached.cache_clear()
+    kernel.look_again()
     yield
-    for cached in (kernel.library, kernel._found):
-        cached.cache_clear()
+    kernel.look_again()
 
 
 def with_fields(
@@ -44,7 +42,7 @@ def test_two_fields_in_each_others_place_are_noticed(
     fresh: None, build: str, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     kernel.library(build)  # as it stands it is taken
-    kernel.library.cache_clear()
+    kernel.look_again()
     structure = structures.FUNCTIONS[name]
     first, second, *rest = list[Any](structure._fields_)
     assert first[1] is second[1], "of equal size"
@@ -54,6 +52,7 @@ def test_two_fields_in_each_others_place_are_noticed(
     with pytest.raises(kernel.NativeMissingError, match="other sources; install hale-kge again"):
         kernel.library(build)
     monkeypatch.setenv("HALE_BUILD", build)
+    kernel.look_again()
     assert current().name == "tiles"
 
 

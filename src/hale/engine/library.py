@@ -39,14 +39,13 @@ class Engine(NamedTuple):
     why: str
 
 
-def current() -> Engine:
-    """What runs for float32 tensors on the CPU, under ``HALE_ENGINE`` (auto, native or tiles)."""
-    asked = os.environ.get("HALE_ENGINE", "auto")
-    return _found(asked, os.environ.get("HALE_NATIVE"), os.environ.get("HALE_BUILD"))
-
-
 @cache  # also of what is not found: it is asked for several times a step
-def _found(asked: str, _folder: str | None, _build: str | None) -> Engine:
+def current() -> Engine:
+    """What runs for float32 tensors on the CPU, under ``HALE_ENGINE`` (auto, native or tiles).
+
+    The environment is read once; ``look_again`` after a change.
+    """
+    asked = os.environ.get("HALE_ENGINE", "auto")
     if asked not in NAMES:
         raise InputError(f"HALE_ENGINE is one of {', '.join(NAMES)}, got {asked!r}.")
     if asked == "tiles":
@@ -75,6 +74,7 @@ def builds() -> tuple[str, ...]:
         return ()
 
 
+@cache
 def chosen_build() -> str:
     """The best build, or the one that the environment asks for (``HALE_BUILD``)."""
     best = _best_build()  # says why, where there is none
@@ -105,7 +105,7 @@ def library(build: str) -> ctypes.CDLL:
         for name, structure in FUNCTIONS.items():
             function = getattr(chosen, name)
             function.restype = None
-            function.argtypes = (ctypes.POINTER(structure),)
+            function.argtypes = (ctypes.POINTER(structure),)  # a structure is passed by address
     except AttributeError:  # a function that it does not have
         raise NativeMissingError(OTHER_SOURCES) from None
     return chosen
@@ -148,4 +148,10 @@ def _open(path: Path) -> ctypes.CDLL:
 
 def call(name: str, problem: ctypes.Structure) -> None:
     """Call a function of the build that runs."""
-    getattr(library(chosen_build()), name)(ctypes.byref(problem))
+    getattr(library(chosen_build()), name)(problem)
+
+
+def look_again() -> None:
+    """Read the environment again, and look for the libraries where it points now."""
+    for cached in (current, chosen_build, _best_build, library):
+        cached.cache_clear()
