@@ -4,19 +4,13 @@
 #include <vector>
 
 #include "common.h"
+#include "mix.h"
 #include "problems.h"
 #include "radix.h"
 
 namespace {
 
 constexpr int kRounds = 6;
-
-// Mixes 32 bits (Murmur3's finaliser), so that close numbers come out far apart.
-ALWAYS_INLINE uint32_t mix(uint32_t x) {
-    x = (x ^ (x >> 16)) * 0x85ebca6bu;
-    x = (x ^ (x >> 13)) * 0xc2b2ae35u;
-    return x ^ (x >> 16);
-}
 
 // A permutation of 0 .. n - 1 by a key: a Feistel network over the bits of n - 1, walked until it
 // is below n. hale/engine/blocks.py has the same in numpy and says why.
@@ -89,7 +83,42 @@ class Places {
     std::vector<Slot> slots;
 };
 
+// What one query leaves out: its known answers and, where it is ruled out, its head.
+void leave(const Leave& ask, const Places& places, int64_t i, int64_t& written) {
+    const auto put = [&](int64_t entity) {
+        const int64_t place = places.of(entity);
+        if (place >= 0) ask.places[written++] = place;
+        ++ask.counts[i];
+    };
+    const int64_t head = ask.heads[i], key = head * ask.width + ask.relations[i];
+    const int64_t* end = ask.keys + ask.known;
+    const int64_t* found = std::lower_bound(ask.keys, end, key);
+    bool waiting = ask.ruled_out && ask.ruled_out[i];
+    if (found != end && *found == key) {
+        for (int32_t at = ask.offsets[found - ask.keys]; at < ask.offsets[found - ask.keys + 1];
+             ++at) {
+            if (waiting && ask.answers[at] >= head) {
+                if (ask.answers[at] > head) put(head);
+                waiting = false;
+            }
+            put(ask.answers[at]);
+        }
+    }
+    if (waiting) put(head);
+}
+
 }  // namespace
+
+HALE_EXPORT void hale_leave(const Leave* ask) {
+    const Places places(ask->block, ask->s);
+    int64_t written = 0;
+    for (int64_t i = 0; i < ask->m; ++i) {
+        ask->begins[i] = written;
+        ask->counts[i] = 0;
+        leave(*ask, places, i, written);
+    }
+    ask->begins[ask->m] = written;
+}
 
 HALE_EXPORT void hale_draw_block(const Draw* ask) { draw(*ask); }
 

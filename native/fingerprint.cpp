@@ -36,6 +36,9 @@ std::string fingerprint() {
     HALE_DESCRIBE(AdamRows, HALE_ADAM_ROWS)
     HALE_DESCRIBE(Draw, HALE_DRAW)
     HALE_DESCRIBE(Find, HALE_FIND)
+    HALE_DESCRIBE(Leave, HALE_LEAVE)
+    HALE_DESCRIBE(Mask, HALE_MASK)
+    HALE_DESCRIBE(Step, HALE_STEP)
     return text;
 }
 

@@ -68,6 +68,7 @@ struct Alignment {
     FIELD(int64_t, b)               /* rows */                                        \
     FIELD(int64_t, d)               /* dimensions (even) */                           \
     FIELD(int64_t, stride)          /* numbers from one row of vectors to the next */ \
+    FIELD(int64_t, width)           /* the same of queries and gradients by row */    \
     FIELD(int64_t, relations)       /* rows of the tables */                          \
     FIELD(const float*, vectors)    /* (b, stride), of which the first d are read */  \
     FIELD(const int64_t*, which)    /* (b,) the relation of a row */                  \
@@ -75,9 +76,9 @@ struct Alignment {
     FIELD(const float*, shifts)     /* (relations, d), or null */                     \
     FIELD(const float*, alphas)     /* (relations,), or null; only beside shifts */   \
     FIELD(int32_t, threads)                                                           \
-    FIELD(float*, queries)          /* (b, d) written by hale_turn */                 \
-    FIELD(const float*, by_queries) /* (b, d) the rest is for hale_turn_back */       \
-    FIELD(float*, by_vectors)       /* (b, d) */                                      \
+    FIELD(float*, queries)          /* (b, width) written by hale_turn */             \
+    FIELD(const float*, by_queries) /* (b, width) the rest is for hale_turn_back */   \
+    FIELD(float*, by_vectors)       /* (b, width) */                                  \
     FIELD(float*, by_turns)         /* (relations, d) */                              \
     FIELD(float*, by_shifts)        /* (relations, d), or null */                     \
     FIELD(float*, by_alphas)        /* (relations,), or null */
@@ -156,4 +157,82 @@ struct Draw {
 
 struct Find {
     HALE_FIND(HALE_DECLARE)
+};
+
+// What the sums of queries leave out, in a block.
+#define HALE_LEAVE(FIELD)                                                      \
+    FIELD(int64_t, m)               /* queries */                              \
+    FIELD(int64_t, s)               /* entities of the block */                \
+    FIELD(int64_t, known)           /* queries that have known answers */      \
+    FIELD(int64_t, width)           /* a query's key is head * width + relation */ \
+    FIELD(const int64_t*, heads)    /* (m,) */                                 \
+    FIELD(const int64_t*, relations) /* (m,) */                                \
+    FIELD(const bool*, ruled_out)   /* (m,) whether the head is, or null */    \
+    FIELD(const int64_t*, block)    /* (s,) ascending */                       \
+    FIELD(const int64_t*, keys)     /* (known,) ascending */                   \
+    FIELD(const int32_t*, offsets)  /* (known + 1,) where its answers begin */ \
+    FIELD(const int32_t*, answers)  /* entities, ascending for each query */   \
+    FIELD(int64_t, room)            /* for so many places */                   \
+    FIELD(int64_t*, places)         /* (room,) in the block, query by query */ \
+    FIELD(int64_t*, begins)         /* (m + 1,) where those of a query begin */ \
+    FIELD(int64_t*, counts)         /* (m,) left out in all */
+
+struct Leave {
+    HALE_LEAVE(HALE_DECLARE)
+};
+
+// Dropout: entries of a table that are zeroed, the others stretched.
+#define HALE_MASK(FIELD)                                          \
+    FIELD(int32_t, lost)  /* of 65,536 */                         \
+    FIELD(int32_t, key)   /* of the draws */                      \
+    FIELD(int64_t, count) /* numbers */                           \
+    FIELD(float*, mask)   /* (count,) 0, or 65536 / (65536 - lost) */ \
+    FIELD(int32_t, threads)
+
+struct Mask {
+    HALE_MASK(HALE_DECLARE)
+};
+
+// A whole step of HaLE with a model that rotates: loss, gradients, and the rows that it moves.
+#define HALE_STEP(FIELD)                                                               \
+    FIELD(int64_t, b)               /* positives */                                    \
+    FIELD(int64_t, m)               /* queries drawn */                                \
+    FIELD(int64_t, s)               /* entities of the block */                        \
+    FIELD(int64_t, d)               /* numbers of an entity: dim, or one more */       \
+    FIELD(int64_t, dim)             /* numbers that are turned (even) */               \
+    FIELD(int64_t, relations)                                                          \
+    FIELD(const int64_t*, triples)  /* (b, 3) */                                       \
+    FIELD(const int64_t*, drawn)    /* (m,) places in the batch, none twice */         \
+    FIELD(const int64_t*, block)    /* (s,) */                                         \
+    FIELD(const int64_t*, left_out) /* places in the block, query by query */          \
+    FIELD(const int64_t*, left_from) /* (m + 1,) */                                    \
+    FIELD(float*, table)            /* (n, d) moved, and so are the next two */        \
+    FIELD(float*, means)            /* (n, d) */                                       \
+    FIELD(float*, squares)          /* (n, d) */                                       \
+    FIELD(const float*, turns)      /* (relations, dim) */                             \
+    FIELD(const float*, shifts)     /* (relations, dim), or null */                    \
+    FIELD(const float*, alphas)     /* (relations,), or null */                        \
+    FIELD(const float*, scales)     /* (relations,) c_r */                             \
+    FIELD(const float*, gammas)     /* (relations,) bounds */                          \
+    FIELD(int32_t, activation)                                                         \
+    FIELD(float, beta)                                                                 \
+    FIELD(float, weight)            /* of alignment */                                 \
+    FIELD(int32_t, square)                                                             \
+    FIELD(double, ratio)            /* and bases: as in Uniformity */                  \
+    FIELD(const double*, bases)                                                        \
+    FIELD(int32_t, lost)            /* of 65,536 coordinates of a query, by dropout */ \
+    FIELD(int32_t, key)             /* of the draws of dropout */                      \
+    FIELD(float, first)             /* the rest of Adam: as in AdamRows */             \
+    FIELD(float, second)                                                               \
+    FIELD(float, rate)                                                                 \
+    FIELD(float, eps)                                                                  \
+    FIELD(int32_t, threads)                                                            \
+    FIELD(double*, values)          /* (2,) alignment, uniformity */                   \
+    FIELD(float*, by_turns)         /* (relations, dim) */                             \
+    FIELD(float*, by_shifts)        /* (relations, dim), or null */                    \
+    FIELD(float*, by_alphas)        /* (relations,), or null */                        \
+    FIELD(float*, by_scales)        /* (relations,) */
+
+struct Step {
+    HALE_STEP(HALE_DECLARE)
 };

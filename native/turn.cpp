@@ -39,7 +39,7 @@ void turn(const Turn& ask) {
 #pragma omp parallel for schedule(static) num_threads(std::max(1, ask.threads))
     for (int64_t i = 0; i < ask.b; ++i) {
         const int64_t r = ask.which[i];
-        float* q = ask.queries + i * d;
+        float* q = ask.queries + i * ask.width;
         rotate(ask.turns + r * d, ask.vectors + i * ask.stride, d, q);
         if (!ask.shifts) continue;
         const float* s = ask.shifts + r * d;
@@ -100,7 +100,7 @@ class Sums {
 // Gradients of one row of a segment; x and by_x have room for d numbers.
 void row_back(const Turn& ask, int64_t i, Sums& sums, int64_t segment, float* x, float* by_x) {
     const int64_t d = ask.d, r = ask.which[i];
-    const float *v = ask.vectors + i * ask.stride, *by_q = ask.by_queries + i * d,
+    const float *v = ask.vectors + i * ask.stride, *by_q = ask.by_queries + i * ask.width,
                 *turn = ask.turns + r * d;
     if (ask.alphas) {
         // q = (x + s) alpha / D, D = 1 + <x, s>, or a constant where that is too small
@@ -125,7 +125,7 @@ void row_back(const Turn& ask, int64_t i, Sums& sums, int64_t segment, float* x,
 #pragma omp simd
         for (int64_t k = 0; k < d; ++k) by_s[k] += by_q[k];
     }
-    float *by_v = ask.by_vectors + i * d, *by_turn = sums.turns(segment);
+    float *by_v = ask.by_vectors + i * ask.width, *by_turn = sums.turns(segment);
     for (int64_t k = 0; k < d; k += 2) {
         by_v[k] = turn[k] * by_q[k] + turn[k + 1] * by_q[k + 1];
         by_v[k + 1] = turn[k] * by_q[k + 1] - turn[k + 1] * by_q[k];

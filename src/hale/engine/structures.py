@@ -69,6 +69,7 @@ class Turn(ctypes.Structure):
         ("b", ctypes.c_int64),
         ("d", ctypes.c_int64),
         ("stride", ctypes.c_int64),
+        ("width", ctypes.c_int64),
         ("relations", ctypes.c_int64),
         ("vectors", ctypes.c_void_p),
         ("which", ctypes.c_void_p),
@@ -157,6 +158,84 @@ class Find(ctypes.Structure):
     )
 
 
+class Leave(ctypes.Structure):
+    """What the sums of queries leave out, in a block."""
+
+    _fields_ = (
+        ("m", ctypes.c_int64),
+        ("s", ctypes.c_int64),
+        ("known", ctypes.c_int64),
+        ("width", ctypes.c_int64),
+        ("heads", ctypes.c_void_p),
+        ("relations", ctypes.c_void_p),
+        ("ruled_out", ctypes.c_void_p),
+        ("block", ctypes.c_void_p),
+        ("keys", ctypes.c_void_p),
+        ("offsets", ctypes.c_void_p),
+        ("answers", ctypes.c_void_p),
+        ("room", ctypes.c_int64),
+        ("places", ctypes.c_void_p),
+        ("begins", ctypes.c_void_p),
+        ("counts", ctypes.c_void_p),
+    )
+
+
+class Mask(ctypes.Structure):
+    """The entries of a table that dropout zeroes."""
+
+    _fields_ = (
+        ("lost", ctypes.c_int32),
+        ("key", ctypes.c_int32),
+        ("count", ctypes.c_int64),
+        ("mask", ctypes.c_void_p),
+        ("threads", ctypes.c_int32),
+    )
+
+
+class Step(ctypes.Structure):
+    """A whole step of HaLE with a model that rotates."""
+
+    _fields_ = (
+        ("b", ctypes.c_int64),
+        ("m", ctypes.c_int64),
+        ("s", ctypes.c_int64),
+        ("d", ctypes.c_int64),
+        ("dim", ctypes.c_int64),
+        ("relations", ctypes.c_int64),
+        ("triples", ctypes.c_void_p),
+        ("drawn", ctypes.c_void_p),
+        ("block", ctypes.c_void_p),
+        ("left_out", ctypes.c_void_p),
+        ("left_from", ctypes.c_void_p),
+        ("table", ctypes.c_void_p),
+        ("means", ctypes.c_void_p),
+        ("squares", ctypes.c_void_p),
+        ("turns", ctypes.c_void_p),
+        ("shifts", ctypes.c_void_p),
+        ("alphas", ctypes.c_void_p),
+        ("scales", ctypes.c_void_p),
+        ("gammas", ctypes.c_void_p),
+        ("activation", ctypes.c_int32),
+        ("beta", ctypes.c_float),
+        ("weight", ctypes.c_float),
+        ("square", ctypes.c_int32),
+        ("ratio", ctypes.c_double),
+        ("bases", ctypes.c_void_p),
+        ("lost", ctypes.c_int32),
+        ("key", ctypes.c_int32),
+        ("first", ctypes.c_float),
+        ("second", ctypes.c_float),
+        ("rate", ctypes.c_float),
+        ("eps", ctypes.c_float),
+        ("threads", ctypes.c_int32),
+        ("values", ctypes.c_void_p),
+        ("by_turns", ctypes.c_void_p),
+        ("by_shifts", ctypes.c_void_p),
+        ("by_alphas", ctypes.c_void_p),
+        ("by_scales", ctypes.c_void_p),
+    )
+
+
 FUNCTIONS: dict[str, type[ctypes.Structure]] = {
     "hale_uniformity": Uniformity,
     "hale_alignment": Alignment,
@@ -168,6 +247,9 @@ FUNCTIONS: dict[str, type[ctypes.Structure]] = {
     "hale_adam_rows": AdamRows,
     "hale_draw_block": Draw,
     "hale_places": Find,
+    "hale_leave": Leave,
+    "hale_mask": Mask,
+    "hale_step": Step,
 }
 
 _KINDS = {

@@ -128,6 +128,7 @@ def _problem(
         b=len(vectors),
         d=vectors.shape[1],
         stride=vectors.stride(0),
+        width=vectors.shape[1],
         relations=len(turns),
         vectors=vectors.data_ptr(),
         which=relation.data_ptr(),

@@ -1,0 +1,240 @@
+// A whole training step of HaLE with a model that rotates, in one call: rows are looked up, turned
+// into queries, pulled to their tails and pushed from a block of entities, and those touched are
+// moved by Adam. Each part is the function that Python can call alone; what this saves is the way
+// between them. The reference is the same step by autograd (hale/training/trainer.py).
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <vector>
+
+#include "common.h"
+#include "problems.h"
+
+HALE_EXPORT void hale_gather_rows(const Rows*);
+HALE_EXPORT void hale_add_rows(const Rows*);
+HALE_EXPORT void hale_sum_rows(const SumRows*);
+HALE_EXPORT void hale_adam_rows(const AdamRows*);
+HALE_EXPORT void hale_turn(const Turn*);
+HALE_EXPORT void hale_turn_back(const Turn*);
+HALE_EXPORT void hale_alignment(const Alignment*);
+HALE_EXPORT void hale_uniformity(const Uniformity*);
+HALE_EXPORT void hale_mask(const Mask*);
+HALE_EXPORT int64_t hale_workspace_size(int64_t, int64_t);
+
+namespace {
+
+constexpr int64_t kRowsOfThread = 256;  // of queries: fewer are not worth another thread
+
+// Memory that is kept from step to step: fresh memory costs a page fault a page.
+struct Room {
+    std::vector<float> heads, tails, entities, queries, drawn, mask, scale, gammas, drawn_scale,
+        drawn_gammas, activated, by_query, by_tail, by_scale, by_drawn, by_drawn_scale, by_entity,
+        by_head, summed, workspace;
+    std::vector<double> logs;
+    std::vector<int64_t> head_ids, tail_ids, relations, touched;
+};
+
+template <class T>
+T* sized(std::vector<T>& memory, int64_t size) {
+    if (static_cast<int64_t>(memory.size()) < size) memory.resize(size);
+    return memory.data();
+}
+
+class Stepper {
+   public:
+    Stepper(const Step& step, Room& memory) : ask(step), room(memory) {}
+
+    // Whether the loss is finite; if it is not, nothing is moved.
+    bool run() {
+        read();
+        turn();
+        drop(room.queries.data());
+        spread();
+        align();
+        add_drawn();
+        if (!std::isfinite(ask.values[0]) || !std::isfinite(ask.values[1])) return false;
+        drop(room.by_query.data());
+        turn_back();
+        move();
+        return true;
+    }
+
+   private:
+    void gather(const int64_t* ids, int64_t count, const float* table, float* rows) const {
+        const Rows problem{count, ask.d, const_cast<float*>(table), ids, rows, ask.threads};
+        hale_gather_rows(&problem);
+    }
+
+    // Rows and what relations say of the queries.
+    void read() {
+        int64_t *heads = sized(room.head_ids, ask.b), *tails = sized(room.tail_ids, ask.b),
+                *relations = sized(room.relations, ask.b);
+        float *scale = sized(room.scale, ask.b), *gammas = sized(room.gammas, ask.b);
+        for (int64_t i = 0; i < ask.b; ++i) {
+            heads[i] = ask.triples[3 * i];
+            relations[i] = ask.triples[3 * i + 1];
+            tails[i] = ask.triples[3 * i + 2];
+            scale[i] = ask.scales[relations[i]];
+            gammas[i] = ask.gammas[relations[i]];
+        }
+        gather(heads, ask.b, ask.table, sized(room.heads, ask.b * ask.d));
+        gather(tails, ask.b, ask.table, sized(room.tails, ask.b * ask.d));
+        gather(ask.block, ask.s, ask.table, sized(room.entities, ask.s * ask.d));
+    }
+
+    Turn turning() const {
+        Turn problem{};
+        problem.b = ask.b;
+        problem.d = ask.dim;
+        problem.stride = problem.width = ask.d;
+        problem.relations = ask.relations;
+        problem.vectors = room.heads.data();
+        problem.which = room.relations.data();
+        problem.turns = ask.turns;
+        problem.shifts = ask.shifts;
+        problem.alphas = ask.alphas;
+        problem.threads = static_cast<int32_t>(
+            std::min<int64_t>(ask.threads, std::max<int64_t>(1, ask.b / kRowsOfThread)));
+        return problem;
+    }
+
+    void turn() {
+        Turn problem = turning();
+        problem.queries = sized(room.queries, ask.b * ask.d);
+        hale_turn(&problem);
+        clear_heights(problem.queries);
+    }
+
+    // Queries have no height, so nothing is lost of a gradient by one.
+    void clear_heights(float* rows) const {
+        for (int64_t k = ask.dim; k < ask.d; ++k) {
+            for (int64_t i = 0; i < ask.b; ++i) rows[i * ask.d + k] = 0;
+        }
+    }
+
+    // Dropout of queries, and of gradients by them: the mask is the same.
+    void drop(float* rows) {
+        if (!ask.lost) return;
+        float* mask = sized(room.mask, ask.b * ask.dim);
+        if (rows == room.queries.data()) {
+            const Mask problem{ask.lost, ask.key, ask.b * ask.dim, mask, ask.threads};
+            hale_mask(&problem);
+        }
+        for (int64_t i = 0; i < ask.b; ++i) {
+            float* row = rows + i * ask.d;
+            const float* kept = mask + i * ask.dim;
+#pragma omp simd
+            for (int64_t k = 0; k < ask.dim; ++k) row[k] *= kept[k];
+        }
+    }
+
+    // Uniformity of the queries drawn.
+    void spread() {
+        float *drawn = sized(room.drawn, ask.m * ask.d), *scale = sized(room.drawn_scale, ask.m),
+              *gammas = sized(room.drawn_gammas, ask.m);
+        gather(ask.drawn, ask.m, room.queries.data(), drawn);
+        for (int64_t i = 0; i < ask.m; ++i) {
+            scale[i] = room.scale[ask.drawn[i]];
+            gammas[i] = room.gammas[ask.drawn[i]];
+        }
+        Uniformity problem{};
+        problem.m = ask.m;
+        problem.n = ask.s;
+        problem.d = ask.d;
+        problem.queries = drawn;
+        problem.entities = room.entities.data();
+        problem.scale = scale;
+        problem.activation = ask.activation;
+        problem.beta = ask.beta;
+        problem.gammas = gammas;
+        problem.left_out = ask.left_out;
+        problem.left_from = ask.left_from;
+        problem.ratio = ask.ratio;
+        problem.bases = ask.bases;
+        problem.share = 1.0f / static_cast<float>(ask.m);
+        problem.threads = ask.threads;
+        problem.workspace = sized(room.workspace, hale_workspace_size(ask.m, ask.s));
+        problem.logs = sized(room.logs, ask.m);
+        problem.by_query = sized(room.by_drawn, ask.m * ask.d);
+        problem.by_entity = sized(room.by_entity, ask.s * ask.d);
+        problem.by_scale = sized(room.by_drawn_scale, ask.m);
+        hale_uniformity(&problem);
+        double total = 0;
+        for (int64_t i = 0; i < ask.m; ++i) total += problem.logs[i];
+        ask.values[1] = total / static_cast<double>(ask.m);
+    }
+
+    // Alignment of all positives.
+    void align() {
+        Alignment problem{};
+        problem.b = ask.b;
+        problem.d = ask.d;
+        problem.queries = room.queries.data();
+        problem.tails = room.tails.data();
+        problem.scale = room.scale.data();
+        problem.activation = ask.activation;
+        problem.beta = ask.beta;
+        problem.gammas = room.gammas.data();
+        problem.square = ask.square;
+        problem.share = ask.weight / static_cast<float>(ask.b);
+        problem.threads = ask.threads;
+        problem.activated = sized(room.activated, ask.b);
+        problem.by_query = sized(room.by_query, ask.b * ask.d);
+        problem.by_tail = sized(room.by_tail, ask.b * ask.d);
+        problem.by_scale = sized(room.by_scale, ask.b);
+        hale_alignment(&problem);
+        double total = 0;
+        for (int64_t i = 0; i < ask.b; ++i) {
+            const double a = problem.activated[i];
+            total += ask.square ? a * a : a;
+        }
+        ask.values[0] = total / static_cast<double>(ask.b);
+    }
+
+    // What uniformity says of the queries drawn goes with what alignment says of all.
+    void add_drawn() {
+        const Rows problem{ask.m, ask.d, room.by_query.data(), ask.drawn, room.by_drawn.data(),
+                           ask.threads};
+        hale_add_rows(&problem);
+        for (int64_t i = 0; i < ask.m; ++i) room.by_scale[ask.drawn[i]] += room.by_drawn_scale[i];
+        std::vector<double> sums(ask.relations);
+        for (int64_t i = 0; i < ask.b; ++i) sums[room.relations[i]] += room.by_scale[i];
+        std::copy(sums.begin(), sums.end(), ask.by_scales);
+    }
+
+    void turn_back() {
+        Turn problem = turning();
+        problem.by_queries = room.by_query.data();
+        problem.by_vectors = sized(room.by_head, ask.b * ask.d);
+        problem.by_turns = ask.by_turns;
+        problem.by_shifts = ask.by_shifts;
+        problem.by_alphas = ask.by_alphas;
+        hale_turn_back(&problem);
+        clear_heights(problem.by_vectors);
+    }
+
+    void move() {
+        const int64_t counts[] = {ask.s, ask.b, ask.b}, total = ask.s + 2 * ask.b;
+        const int64_t* ids[] = {ask.block, room.head_ids.data(), room.tail_ids.data()};
+        const float* rows[] = {room.by_entity.data(), room.by_head.data(), room.by_tail.data()};
+        int64_t found = 0;
+        const SumRows sums{3,           ask.d,  counts,
+                           ids,         rows,   ask.threads,
+                           &found,      sized(room.touched, total),
+                           sized(room.summed, total * ask.d)};
+        hale_sum_rows(&sums);
+        const AdamRows adam{found,     ask.d,       sums.touched, sums.summed, ask.table, ask.means,
+                            ask.squares, ask.first, ask.second,   ask.rate,    ask.eps,   ask.threads};
+        hale_adam_rows(&adam);
+    }
+
+    const Step& ask;
+    Room& room;
+};
+
+}  // namespace
+
+HALE_EXPORT void hale_step(const Step* ask) {
+    static thread_local Room room;
+    Stepper(*ask, room).run();
+}
