@@ -1,6 +1,7 @@
 """Data: files, frames and names -> Graph; named data sets; revisions of a graph.
 
 graph           a knowledge graph as ids, in three splits
+lines           lines of text files as columns, in parts
 names           a column of texts that reads like a sequence
 vocabulary      names in id order, and the way back
 known_answers   which entities answer a query
