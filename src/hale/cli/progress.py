@@ -19,7 +19,7 @@ from rich.progress import (
 )
 
 from hale.cli.controls import escape_controls
-from hale.data.datasets.download import Progress as ByteProgress
+from hale.data.progress import Progress as ByteProgress
 from hale.runs.run import Record
 from hale.training.stopping import Clock
 

@@ -9,5 +9,6 @@ keys            triples and queries as numbers: is this triple known?
 sources/        the one reader: files and tables -> rows of names -> Graph
 datasets/       graphs by name: bundled, cached, downloaded
 revision        facts added to a graph and taken from it
+progress        what is called while bytes arrive
 files           whole files and folders, old or new at any moment
 """
