@@ -60,7 +60,22 @@ def test_of_few_all_are_compared_and_of_many_what_looks_alike(
     many = pl.Series(["pariz", "Haris", "paris of the north", "pa", "xaxxx", "PARIX", "london"])
     assert worth_comparing("Paris", many) == ("pariz", "Haris", "PARIX")
     assert worth_comparing("q", many) == ()
-    assert len(worth_comparing("aaaa", pl.Series(["aaab"] * 20))) == 6
+
+
+def test_the_more_alike_come_first_and_not_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(names_module, "MOST_COMPARED", 3)
+    monkeypatch.setattr(names_module, "MOST_ALIKE", 2)
+    names = pl.Series(["abcdefghij", "abcdefgxyz", "abcdexxxxx", "abcdefghix", "ABCDEFGHI"])
+    for enough, expected in (
+        (1, ("abcdefghij", "abcdefghix")),  # nine letters of ten, of three names
+        (4, ("abcdefghij", "abcdefgxyz")),  # seven
+        (5, ("abcdefghij", "abcdefgxyz")),  # five, which all have
+    ):
+        monkeypatch.setattr(names_module, "ENOUGH", enough)
+        assert worth_comparing("abcdefghiy", names) == expected
+    monkeypatch.setattr(names_module, "MOST_ALIKE", 9)
+    monkeypatch.setattr(names_module, "ENOUGH", 4)
+    assert worth_comparing("abcdefghiy", names) == tuple(names[[0, 1, 3, 4]])
 
 
 def test_comparing_makes_few_strings() -> None:

@@ -81,8 +81,19 @@ class Graph:
 
     def known(self, *splits: Split) -> KnownAnswers:
         """The answers of both directions in the given splits (all when none is given)."""
-        triples = np.concatenate([self.split(name) for name in splits or SPLITS])
-        return KnownAnswers(self.both_directions(triples), len(self.relations))
+        asked = {name: self.split(name) for name in splits or SPLITS}
+        others = [triples for name, triples in asked.items() if name != "train"]
+        count = len(self.relations)
+        if "train" not in asked:
+            return KnownAnswers.both_ways(others, count)
+        if not sum(map(len, others)):
+            return self._known_train
+        return KnownAnswers.both_ways(others, count, beside=self._known_train)
+
+    @cached_property
+    def _known_train(self) -> KnownAnswers:
+        """Made once: it is most of what any index of this graph holds."""
+        return KnownAnswers.both_ways([self.train], len(self.relations))
 
     @cached_property
     def known_answers(self) -> KnownAnswers:

@@ -10,9 +10,12 @@ import polars as pl
 # Texts that become Python strings at once.
 PART = 1 << 16
 
-# Up to so many names are all compared with one that is unknown, which takes about a second; of
-# more, only those that begin or end like it, and at most as many.
+# Up to so many names are all compared with one that is unknown, which takes a second or two.
 MOST_COMPARED = 100_000
+# Of more only those that begin or end like it: the share that they have in common, from much to
+# little until there are enough to choose from, and at most so many.
+SHARES = (0.9, 0.7, 0.5)
+ENOUGH, MOST_ALIKE = 100, 10_000
 
 
 class Names(Sequence[str]):
@@ -88,12 +91,15 @@ def worth_comparing(name: str, column: pl.Series) -> Sequence[str]:
     """
     if len(column) <= MOST_COMPARED or not _is_text(name):
         return Names(column[:MOST_COMPARED])
-    half = max(1, len(name) // 2)
-    letters = pl.col("text").str.len_chars()
-    folded = pl.col("text").str.to_lowercase()
-    start, end = name.lower()[:half], name.lower()[-half:]
-    alike = column.alias("text").to_frame().lazy()
     # 2 M / (a + b) >= 0.7, the likeness that a suggestion needs, bounds the other's length b
-    alike = alike.filter(letters.is_between(0.7 / 1.3 * len(name), 1.3 / 0.7 * len(name)))
-    alike = alike.filter(folded.str.starts_with(start) | folded.str.ends_with(end))
-    return Names(alike.head(MOST_COMPARED).collect()["text"])
+    letters = column.str.len_chars()
+    column = column.filter(letters.is_between(0.7 / 1.3 * len(name), 1.3 / 0.7 * len(name)))
+    folded, wanted = column.str.to_lowercase(), name.lower()
+    found = column[:0]
+    for share in SHARES:
+        common = max(1, round(share * len(wanted)))
+        alike = folded.str.starts_with(wanted[:common]) | folded.str.ends_with(wanted[-common:])
+        found = column.filter(alike)[:MOST_ALIKE]
+        if len(found) >= ENOUGH:
+            break
+    return Names(found)
