@@ -30,9 +30,8 @@ class Index(NamedTuple):
     def spans(self, keys: Ids) -> tuple[Ids, Ids]:
         """Where the answers of queries start, and how many there are: (B,) -> (B,), (B,)."""
         place = places_in(self.keys, keys)
-        found = place >= 0
-        starts = np.where(found, self.offsets[place], 0)
-        counts = np.where(found, self.offsets[place + 1] - starts, 0)
+        starts = self.offsets[place]  # of a query that does not occur, whatever is last
+        counts = np.where(place >= 0, self.offsets[place + 1] - starts, 0)
         return starts, counts
 
     def of(self, keys: Ids) -> tuple[Ids, Ids]:
@@ -168,12 +167,14 @@ class KnownAnswers:
         marriage or a likeness; a relation without facts does not.
         """
         met, count = np.zeros(self._width), np.zeros(self._width)
+        half = self._width // 2
         for keys, answers in self._facts():
-            heads, relations = pairs_of(keys, self._width)
-            back = self._key(answers, relations)  # the query (t, r)
+            _, relations = pairs_of(keys, self._width)
+            # (t, r, h) is there if its reciprocal (h, r + R, t) is, which lies near (h, r, t)
+            back = keys + np.where(relations < half, half, -half)
             turned = np.zeros(len(keys), dtype=bool)
             for index in self._parts:
-                turned |= index.holds(back, heads)
+                turned |= index.holds(back, answers)
             met += np.bincount(relations, turned, minlength=self._width)
             count += np.bincount(relations, minlength=self._width)
         return (count > 0) & (2 * met >= count)
