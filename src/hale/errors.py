@@ -46,9 +46,14 @@ class SourceError(InputError):
 
 
 class UnknownNameError(InputError):
-    """A name that does not exist, with the nearest ones that do."""
+    """A name that does not exist, with the nearest ones that do.
 
-    def __init__(self, kind: str, name: str, choices: Iterable[str]) -> None:
+    ``choices`` are all there are, or, where not ``all_told``, those that may be meant.
+    """
+
+    def __init__(
+        self, kind: str, name: str, choices: Iterable[str], *, all_told: bool = True
+    ) -> None:
         self.kind = kind
         self.name = name
         known = list(choices)
@@ -56,7 +61,7 @@ class UnknownNameError(InputError):
         hint = ""
         if self.suggestions:
             hint = " Did you mean " + " or ".join(repr(s) for s in self.suggestions) + "?"
-        elif len(known) <= 20:
+        elif all_told and len(known) <= 20:
             hint = f" Choose from: {', '.join(known)}."
         super().__init__(f"Unknown {kind} {name!r}.{hint}")
 

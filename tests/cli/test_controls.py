@@ -15,7 +15,7 @@ from typer.testing import Result
 
 from hale.cli.app import reporting
 from hale.cli.controls import PlainConsole, escape_controls, json_line
-from hale.cli.progress import download_bars
+from hale.cli.progress import loading_bars
 from hale.data.graph import Graph, Vocabulary
 from hale.errors import HaleWarning
 from tests.cli.invoke import FAST, as_json, hale, save_untrained
@@ -145,10 +145,11 @@ def test_of_a_console_that_is_a_terminal() -> None:
     table.add_row(EVIL)
     console.print(EVIL)
     console.print(table)
-    with download_bars(console) as announce:
+    with loading_bars(console) as (announce, reading):
         announce(f"https://host/{EVIL}")(1, 2)
+        reading(f"/folder/{EVIL}")(1 << 26, 1 << 27)
     text = console.file.getvalue()
-    assert text.count(SHOWN) >= 4
+    assert text.count(SHOWN) >= 5
     assert EVIL not in text
     assert not controls(text) & {"\x07", "\x9b", "\u202e"}
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +16,7 @@ from hale.data.files import free_folder
 from hale.data.graph import Graph
 from hale.errors import RunError
 from hale.models import make_model
+from hale.runs import tensor_file
 from hale.runs.folder import RunFolder
 from hale.runs.run import load_run
 from hale.settings import make_settings
@@ -63,6 +65,25 @@ def test_what_is_there_is_not_replaced_by_accident(
     with pytest.raises(RunError, match="is not a run, so it is not overwritten"):
         RunFolder.create(precious, settings, graph, weights, overwrite=True)
     assert (precious / "thesis.txt").read_text() == "years of work"
+
+
+def test_loading_draws_no_weights_only_to_replace_them(folder: RunFolder) -> None:
+    before = torch.get_rng_state()
+    model = load_run(folder.path).model
+    assert torch.equal(torch.get_rng_state(), before)
+    stored, _ = folder.read_tensors("model.safetensors")
+    assert stored.keys() == model.state_dict().keys()
+    for name, value in model.state_dict().items():
+        assert torch.equal(value, stored[name])
+
+
+def test_labels_are_kept_in_id_order(tmp_path: Path, graph: Graph) -> None:
+    labels = {"e003": " the\tthird ", "nobody": "x", "e001": "one"}
+    named = replace(graph, labels=labels)
+    weights = make_model("transe", graph.size, 4).state_dict()
+    run = RunFolder.create(tmp_path / "x", make_settings(model="transe", dim=4), named, weights)
+    assert (run.path / "labels.tsv").read_text() == "e001\tone\ne003\tthe third\n"
+    assert run.read_graph().labels == {"e001": "one", "e003": "the third"}
 
 
 def test_an_empty_folder_may_be_used(tmp_path: Path, graph: Graph) -> None:
@@ -191,10 +212,11 @@ def test_a_failed_write_leaves_the_old_file(
     def full(*_args: object, **_kwargs: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(Path, "write_bytes", full)
+    monkeypatch.setattr(tensor_file, "_write", full)
     with pytest.raises(RunError, match="cannot be written: No space left"):
-        folder.write_tensors("model.safetensors", {}, {})
+        folder.write_tensors("model.safetensors", {"x": torch.zeros(2)}, {})
     assert (folder.path / "model.safetensors").read_bytes() == before
+    assert not list(folder.path.glob(".*"))
 
 
 def test_free_folder(tmp_path: Path) -> None:

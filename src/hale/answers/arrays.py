@@ -54,8 +54,8 @@ class AnswerArrays:
             for number, place in enumerate(PLACES)
         }
         labels = {
-            f"{place}_label": _labels(graph).gather(self.triples[:, number])
-            for number, place in ((HEAD, "head"), (TAIL, "tail"))
+            f"{place}_label": _labels(graph, named[place])
+            for place in ("head", "tail")
             if graph.labels
         }
         sure = {} if self.probability is None else {"probability": pl.Series(self.probability)}
@@ -116,8 +116,11 @@ NOTHING = AnswerArrays(
 
 def _names(graph: Graph, place: str) -> pl.Series:
     vocabulary = graph.relations if place == "relation" else graph.entities
-    return pl.Series(vocabulary.names, dtype=pl.String)
+    return vocabulary.column
 
 
-def _labels(graph: Graph) -> pl.Series:
-    return pl.Series([graph.label(name) for name in graph.entities.names], dtype=pl.String)
+def _labels(graph: Graph, names: pl.Series) -> pl.Series:
+    """The labels of some entities, of which many may be the same."""
+    once = names.unique()
+    labels = pl.Series([graph.label(name) for name in once], dtype=pl.String)
+    return names.replace_strict(once, labels, return_dtype=pl.String)

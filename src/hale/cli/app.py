@@ -162,13 +162,13 @@ def _warnings_told() -> Iterator[None]:
 
 
 def load_graph(source: str, **options: Any) -> Graph:
-    """Load a graph with download bars; its notes go to stderr."""
-    from hale.cli.progress import download_bars
+    """Load a graph with bars for what takes long; its notes go to stderr."""
+    from hale.cli.progress import loading_bars
     from hale.data.datasets import load
 
-    with warnings.catch_warnings(), download_bars(err) as announce:
+    with warnings.catch_warnings(), loading_bars(err) as (announce, reading):
         warnings.simplefilter("ignore", HaleWarning)
-        graph = load(source, announce=announce, **options)
+        graph = load(source, announce=announce, reading=reading, **options)
     err.print(repr(graph))
     for note in graph.notes:
         err.print(f"warning: {note}", style="yellow")

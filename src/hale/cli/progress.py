@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
 
 from rich.console import Console
 from rich.progress import (
@@ -13,19 +12,23 @@ from rich.progress import (
     DownloadColumn,
     Progress,
     SpinnerColumn,
+    TaskID,
     TaskProgressColumn,
     TextColumn,
     TimeRemainingColumn,
 )
 
 from hale.cli.controls import escape_controls
-from hale.data.datasets.download import Progress as ByteProgress
+from hale.data.progress import Announce
+from hale.data.progress import Progress as ByteProgress
 from hale.runs.run import Record
 from hale.training.stopping import Clock
 
 REFRESH_SECONDS = 0.2
 # Where there is no terminal for a bar, a line as often as this.
 SECONDS_BETWEEN_LINES = 10.0
+# A file of so many bytes takes about a second to read, so that a bar is worth showing.
+BAR_BYTES = 1 << 25
 
 
 class LiveProgress:
@@ -82,8 +85,11 @@ class LiveProgress:
 
 
 @contextmanager
-def download_bars(console: Console) -> Iterator[Any]:
-    """Yields what ``datasets.load`` calls to announce a transfer."""
+def loading_bars(console: Console) -> Iterator[tuple[Announce, Announce]]:
+    """Yields what ``datasets.load`` calls to announce a transfer, and what to announce a file.
+
+    A file has a bar on a terminal alone, and only one that takes a while; it goes when it is read.
+    """
     bars = Progress(
         TextColumn("{task.description}", markup=False),
         BarColumn(),
@@ -91,13 +97,27 @@ def download_bars(console: Console) -> Iterator[Any]:
         console=console,
     )
 
-    def announce(url: str) -> ByteProgress:
+    def transfer(url: str) -> ByteProgress:
         bars.start()
         task = bars.add_task(escape_controls(url.rsplit("/", 1)[1]), total=None)
         return lambda done, total: bars.update(task, completed=done, total=total)
 
+    def reading(path: str) -> ByteProgress:
+        name = escape_controls(path.rsplit("/", 1)[-1])
+        tasks: list[TaskID] = []
+
+        def follow(done: int, total: int | None) -> None:
+            if total is None or total < BAR_BYTES or not console.is_terminal:
+                return
+            if not tasks:
+                bars.start()
+                tasks.append(bars.add_task(f"reading {name}", total=total))
+            bars.update(tasks[0], completed=done, visible=done < total)
+
+        return follow
+
     try:
-        yield announce
+        yield transfer, reading
     finally:
         if bars.tasks:  # stopping bars that never ran would print an empty line
             bars.stop()

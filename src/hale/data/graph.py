@@ -12,6 +12,7 @@ import numpy as np
 
 from hale.data.keys import Ids, SplitIndex
 from hale.data.known_answers import KnownAnswers
+from hale.data.names import column_of, worth_comparing
 from hale.data.vocabulary import Vocabulary
 from hale.errors import InputError, UnknownNameError
 
@@ -32,8 +33,9 @@ class GraphSize(NamedTuple):
 class Graph:
     """An immutable knowledge graph: names, id triples in three splits, labels.
 
-    Triples are read-only int64 arrays (n, 3) of head, relation, tail. ``notes``
-    tells what was noticed while reading (repeats dropped, leaks, unseen names).
+    Triples are read-only int64 arrays (n, 3) of head, relation, tail; such an array
+    is taken as it is, any other is copied. ``notes`` tells what was noticed while
+    reading (repeats dropped, leaks, unseen names).
     """
 
     name: str
@@ -48,7 +50,7 @@ class Graph:
     def __post_init__(self) -> None:
         limits = (len(self.entities), len(self.relations), len(self.entities))
         for split in SPLITS:
-            triples = np.array(getattr(self, split), dtype=np.int64)
+            triples = _own(getattr(self, split))
             if triples.ndim != 2 or triples.shape[1] != 3:
                 raise InputError(f"The {split} triples have shape (n, 3), got {triples.shape}.")
             if len(triples) and (triples.min() < 0 or (triples.max(axis=0) >= limits).any()):
@@ -79,8 +81,19 @@ class Graph:
 
     def known(self, *splits: Split) -> KnownAnswers:
         """The answers of both directions in the given splits (all when none is given)."""
-        triples = np.concatenate([self.split(name) for name in splits or SPLITS])
-        return KnownAnswers(self.both_directions(triples), len(self.relations))
+        asked = {name: self.split(name) for name in splits or SPLITS}
+        others = [triples for name, triples in asked.items() if name != "train"]
+        count = len(self.relations)
+        if "train" not in asked:
+            return KnownAnswers.both_ways(others, count)
+        if not sum(map(len, others)):
+            return self._known_train
+        return KnownAnswers.both_ways(others, count, beside=self._known_train)
+
+    @cached_property
+    def _known_train(self) -> KnownAnswers:
+        """Made once: it is most of what any index of this graph holds."""
+        return KnownAnswers.both_ways([self.train], len(self.relations))
 
     @cached_property
     def known_answers(self) -> KnownAnswers:
@@ -104,8 +117,9 @@ class Graph:
     @cached_property
     def _by_label(self) -> dict[str, list[str]]:
         found: dict[str, list[str]] = {}
-        for name, label in self.labels.items():
-            if name in self.entities:
+        held = self.entities.ids(self.labels) >= 0
+        for (name, label), is_held in zip(self.labels.items(), held.tolist(), strict=True):
+            if is_held:
                 found.setdefault(label, []).append(name)
         return found
 
@@ -123,7 +137,11 @@ class Graph:
                 f"{len(bearers)} entities are labelled {name!r}: {', '.join(bearers[:5])}. "
                 "Name one of them by its id."
             )
-        raise UnknownNameError("entity", name, [*self.entities.names, *self._by_label])
+        every = [self.entities.column, column_of(self._by_label)]
+        choices = [choice for column in every for choice in worth_comparing(name, column)]
+        raise UnknownNameError(
+            "entity", name, choices, all_told=len(choices) == sum(map(len, every))
+        )
 
     def __repr__(self) -> str:
         return (
@@ -131,3 +149,11 @@ class Graph:
             f"{len(self.relations):,} relations, {len(self.train):,} / {len(self.valid):,} / "
             f"{len(self.test):,} train / valid / test triples)"
         )
+
+
+def _own(triples: Ids) -> Ids:
+    """The triples as an array of int64 that nobody can write to any more."""
+    kept = np.asarray(triples)
+    if kept.dtype == np.int64 and kept.flags.owndata and not kept.flags.writeable:
+        return kept
+    return np.array(kept, dtype=np.int64)

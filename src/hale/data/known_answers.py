@@ -2,12 +2,122 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator, Sequence
 from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hale.data.keys import Ids, pair_keys, pairs_of, places_in
+from hale.data.keys import LIMIT, Ids, pair_keys, pairs_of, places_in
+
+# Facts that are looked at together where all are.
+PART = 1 << 20
+
+
+class Index(NamedTuple):
+    """Answers by query (CSR): those of ``keys[i]`` are ``answers[offsets[i] : offsets[i + 1]]``.
+
+    Keys are ascending, and so are the answers of each. Offsets and answers are int32 where they
+    fit, which is half the memory.
+    """
+
+    keys: Ids  # (Q,)
+    offsets: NDArray[Any]  # (Q + 1,)
+    answers: NDArray[Any]  # (n,)
+
+    def spans(self, keys: Ids) -> tuple[Ids, Ids]:
+        """Where the answers of queries start, and how many there are: (B,) -> (B,), (B,)."""
+        place = places_in(self.keys, keys)
+        starts = self.offsets[place]  # of a query that does not occur, whatever is last
+        counts = np.where(place >= 0, self.offsets[place + 1] - starts, 0)
+        return starts, counts
+
+    def of(self, keys: Ids) -> tuple[Ids, Ids]:
+        """The answers of queries (B,) as pairs (row, entity), by row and then by entity."""
+        starts, counts = self.spans(keys)
+        rows = np.repeat(np.arange(len(keys), dtype=np.int64), counts)
+        # whole slices: a place for every pair would cost ten times as much where answers are many
+        spans = zip(starts.tolist(), (starts + counts).tolist(), strict=True)
+        slices = [self.answers[start:end] for start, end in spans]
+        return rows, np.concatenate(slices).astype(np.int64) if slices else rows
+
+    def facts(self) -> Iterator[tuple[Ids, Ids]]:
+        """All facts as key and answer, in their order, part by part."""
+        for start in range(0, len(self.answers), PART):
+            end = min(start + PART, len(self.answers))
+            first, last = np.searchsorted(self.offsets, (start, end - 1), side="right") - 1
+            bounds = np.clip(self.offsets[first : last + 2], start, end)
+            keys = np.repeat(self.keys[first : last + 1], np.diff(bounds))
+            yield keys, self.answers[start:end].astype(np.int64)
+
+    def holds(self, keys: Ids, answers: Ids) -> NDArray[np.bool_]:
+        """Which of these are facts: (n,), (n,) -> (n,)."""
+        low, counts = self.spans(keys)
+        high = low + counts
+        found = np.zeros(len(keys), dtype=bool)
+        open_ = np.flatnonzero(counts)  # whose answer may still lie in [low, high)
+        while len(open_):
+            middle = (low[open_] + high[open_]) // 2
+            there, wanted = self.answers[middle], answers[open_]
+            found[open_[there == wanted]] = True
+            low[open_[there < wanted]] = middle[there < wanted] + 1
+            high[open_[there >= wanted]] = middle[there >= wanted]
+            open_ = open_[(low[open_] < high[open_]) & (there != wanted)]
+        return found
+
+
+def index_of(parts: Sequence[Ids], num_relations: int, *, turned: bool = False) -> Index:
+    """Index triples (n, 3) by query, those of all parts together; with ``turned`` both ways.
+
+    The key of a query is ``head * 2R + relation``. Query and answer are one number, so that one
+    array is sorted in place; where such numbers would not fit, the two are sorted by together.
+    """
+    width = 2 * num_relations
+    ends = 1 + max((int(p[:, c].max(initial=0)) for p in parts for c in (0, 2)), default=0)
+    ways = [(0, 2, 0), (2, 0, num_relations)] if turned else [(0, 2, 0)]
+    chunks = [
+        (part[start : start + PART], *way)
+        for way in ways
+        for part in parts
+        for start in range(0, len(part), PART)
+    ]
+    keys = np.empty(sum(len(chunk) for chunk, *_ in chunks), dtype=np.int64)
+    answers = np.empty(len(keys), dtype=_narrow(ends))
+    end = 0
+    for chunk, head, tail, shift in chunks:
+        start, end = end, end + len(chunk)
+        keys[start:end] = pair_keys(chunk[:, head], chunk[:, 1] + shift, (ends, width))
+        answers[start:end] = chunk[:, tail]
+    if math.prod((ends, width, ends)) < LIMIT:
+        keys *= ends
+        keys += answers
+        keys.sort()
+        for start in range(0, len(keys), PART):
+            part = keys[start : start + PART]
+            part[:], answers[start : start + PART] = np.divmod(part, ends)
+    else:
+        order = np.lexsort((answers, keys))
+        keys, answers = keys[order], answers[order]
+    return _compressed(keys, answers)
+
+
+def _compressed(keys: Ids, answers: NDArray[Any]) -> Index:
+    """Sorted pairs, perhaps repeated -> each query once, each answer of it once."""
+    fresh = np.ones(len(keys), dtype=bool)
+    np.not_equal(keys[1:], keys[:-1], out=fresh[1:])
+    new = fresh.copy()  # queries
+    fresh[1:] |= answers[1:] != answers[:-1]
+    if not fresh.all():
+        keys, answers, new = keys[fresh], answers[fresh], new[fresh]
+    offsets = np.append(np.flatnonzero(new), len(keys)).astype(_narrow(len(keys) + 1))
+    return Index(keys[new], offsets, answers)
+
+
+def _narrow(limit: int) -> type[np.signedinteger[Any]]:
+    """The type for numbers below a limit."""
+    return np.int32 if limit <= 2**31 else np.int64
 
 
 class KnownAnswers:
@@ -20,18 +130,34 @@ class KnownAnswers:
     def __init__(self, triples: Ids, num_relations: int) -> None:
         """Index ``triples`` (n, 3), which hold both directions."""
         self._width = 2 * num_relations
-        keys = self._key(triples[:, 0], triples[:, 1])
-        order = np.lexsort((triples[:, 2], keys))
-        keys, answers = keys[order], triples[order, 2]
-        fresh = np.ones(len(keys), dtype=bool)
-        fresh[1:] = (keys[1:] != keys[:-1]) | (answers[1:] != answers[:-1])
-        keys, self._answers = keys[fresh], answers[fresh].astype(np.int64)
-        self._keys, starts = np.unique(keys, return_index=True)
-        self._offsets = np.append(starts, len(keys)).astype(np.int64)
+        self._parts: tuple[Index, ...] = (index_of([triples], num_relations),)
+
+    @classmethod
+    def both_ways(
+        cls, splits: Sequence[Ids], num_relations: int, *, beside: KnownAnswers | None = None
+    ) -> KnownAnswers:
+        """The answers in both directions of triples that hold one, none of them copied.
+
+        With those ``beside``, which stay where they are.
+        """
+        made = cls.__new__(cls)
+        made._width = 2 * num_relations
+        before = () if beside is None else beside._parts
+        made._parts = (*before, index_of(splits, num_relations, turned=True))
+        return made
 
     def _key(self, heads: Ids, relations: Ids) -> Ids:
         """The keys of queries: (B,), (B,) -> (B,)."""
         return pair_keys(heads, relations, (1 + int(heads.max(initial=-1)), self._width))
+
+    def _facts(self) -> Iterator[tuple[Ids, Ids]]:
+        """All facts as key and answer, part by part; one that several indexes hold comes once."""
+        for number, index in enumerate(self._parts):
+            for keys, answers in index.facts():
+                new = np.ones(len(keys), dtype=bool)
+                for earlier in self._parts[:number]:
+                    new &= ~earlier.holds(keys, answers)
+                yield keys[new], answers[new]
 
     @cached_property
     def two_way(self) -> NDArray[np.bool_]:
@@ -40,15 +166,17 @@ class KnownAnswers:
         Those of whose facts (h, r, t) at least half have (t, r, h) beside them, such as a
         marriage or a likeness; a relation without facts does not.
         """
-        query = np.repeat(np.arange(len(self._keys)), np.diff(self._offsets))  # of each fact
-        heads, relations = pairs_of(self._keys[query], self._width)
-        ends = max(heads.max(initial=0), self._answers.max(initial=0))
-        sizes = (1 + len(self._keys), 1 + int(ends))
-        facts = pair_keys(query, self._answers, sizes)  # ascending, as they lie
-        back = places_in(self._keys, self._key(self._answers, relations))  # the query (t, r)
-        turned = (back >= 0) & (places_in(facts, pair_keys(back, heads, sizes)) >= 0)
-        met = np.bincount(relations, turned, minlength=self._width)
-        count = np.bincount(relations, minlength=self._width)
+        met, count = np.zeros(self._width), np.zeros(self._width)
+        half = self._width // 2
+        for keys, answers in self._facts():
+            _, relations = pairs_of(keys, self._width)
+            # (t, r, h) is there if its reciprocal (h, r + R, t) is, which lies near (h, r, t)
+            back = keys + np.where(relations < half, half, -half)
+            turned = np.zeros(len(keys), dtype=bool)
+            for index in self._parts:
+                turned |= index.holds(back, answers)
+            met += np.bincount(relations, turned, minlength=self._width)
+            count += np.bincount(relations, minlength=self._width)
         return (count > 0) & (2 * met >= count)
 
     @cached_property
@@ -58,36 +186,47 @@ class KnownAnswers:
         Those of whose facts (h, r, t) at least one in a hundred does (h = t), and those without
         facts, of which nothing is known.
         """
-        keys = np.repeat(self._keys, np.diff(self._offsets))
-        heads, relations = pairs_of(keys, self._width)
-        met = np.bincount(relations, heads == self._answers, minlength=self._width)
-        count = np.bincount(relations, minlength=self._width)
+        met, count = np.zeros(self._width), np.zeros(self._width)
+        for keys, answers in self._facts():
+            heads, relations = pairs_of(keys, self._width)
+            met += np.bincount(relations, heads == answers, minlength=self._width)
+            count += np.bincount(relations, minlength=self._width)
         return 100 * met >= count
 
     def __len__(self) -> int:
         """Facts, both directions counted."""
-        return len(self._answers)
+        if len(self._parts) == 1:
+            return len(self._parts[0].answers)
+        return sum(len(keys) for keys, _ in self._facts())
 
     def counts(self, heads: Ids, relations: Ids) -> Ids:
         """How many answers each query has: (B,), (B,) -> (B,)."""
-        return self._spans(heads, relations)[1]
-
-    def _spans(self, heads: Ids, relations: Ids) -> tuple[Ids, Ids]:
-        """Where each query's answers start, and how many there are."""
-        place = places_in(self._keys, self._key(heads, relations))
-        found = place >= 0
-        starts = np.where(found, self._offsets[place], 0)
-        counts = np.where(found, self._offsets[place + 1] - starts, 0)
-        return starts, counts
+        if len(self._parts) == 1:
+            return self._parts[0].spans(self._key(heads, relations))[1]
+        return np.bincount(self.of(heads, relations)[0], minlength=len(heads))
 
     def of(self, heads: Ids, relations: Ids) -> tuple[Ids, Ids]:
         """Known answers of queries (B,), (B,) as pairs (row, entity), by row.
 
         Row i of the pairs speaks of query i; a query without answers has none.
         """
-        starts, counts = self._spans(heads, relations)
-        rows = np.repeat(np.arange(len(heads), dtype=np.int64), counts)
-        # whole slices: a place for every pair would cost ten times as much where answers are many
-        spans = zip(starts.tolist(), (starts + counts).tolist(), strict=True)
-        slices = [self._answers[start:end] for start, end in spans]
-        return rows, np.concatenate(slices) if slices else rows
+        keys = self._key(heads, relations)
+        rows, answers = self._parts[0].of(keys)
+        for index in self._parts[1:]:
+            rows, answers = _merged((rows, answers), index.of(keys))
+        return rows, answers
+
+
+def _merged(one: tuple[Ids, Ids], other: tuple[Ids, Ids]) -> tuple[Ids, Ids]:
+    """The pairs of both in order, each once; those of the ``other`` are few."""
+    if not len(other[0]):
+        return one
+    width = 1 + max(int(pairs[1].max(initial=0)) for pairs in (one, other))
+    sizes = (1 + int(max(pairs[0].max(initial=0) for pairs in (one, other))), width)
+    ours, theirs = (pair_keys(*pairs, sizes) for pairs in (one, other))
+    more = places_in(ours, theirs) < 0
+    places = np.searchsorted(ours, theirs[more])
+    rows, answers = (
+        np.insert(mine, places, added[more]) for mine, added in zip(one, other, strict=True)
+    )
+    return rows, answers

@@ -129,16 +129,20 @@ def _not_removed(remove: Triples, there: Marks, twice: Marks, skip_bad: bool) ->
 
 def _with_names(graph: Graph, rows: pl.DataFrame, add: Triples | None) -> Graph:
     """The graph with the names of the rows appended to its vocabularies."""
-    ends = pl.concat([rows["head"], rows["tail"]]).unique().sort().to_list()
-    entities = [name for name in ends if name not in graph.entities]
-    relations = [name for name in rows["relation"].unique().sort() if name not in graph.relations]
     return replace(
         graph,
-        entities=Vocabulary([*graph.entities.names, *entities], "entity"),
-        relations=Vocabulary([*graph.relations.names, *relations], "relation"),
+        entities=_joined(graph.entities, pl.concat([rows["head"], rows["tail"]])),
+        relations=_joined(graph.relations, rows["relation"]),
         labels={**(add.labels if add else {}), **graph.labels},
         notes=(),
     )
+
+
+def _joined(old: Vocabulary, names: pl.Series) -> Vocabulary:
+    """The old names, then the others in sorted order."""
+    given = names.unique().sort()
+    new = given.filter(old.ids(given) < 0)
+    return Vocabulary(pl.concat([old.column, new.alias(old.column.name)]), old.kind)
 
 
 def _unseen_notes(before: Graph, after: Graph, train: Ids) -> list[str]:

@@ -2,66 +2,111 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
+import polars as pl
+from numpy.typing import NDArray
 
 from hale.data.keys import Ids
+from hale.data.names import Names, column_of, worth_comparing
 from hale.errors import InputError, UnknownNameError
 
 # What no name may hold: files of names and triples are parted by these.
 BREAKS = "\t\n\r\x85\u2028\u2029"
-_WRONG = re.compile(f"[\0{BREAKS}\ud800-\udfff]")
+
+
+class HashIndex(NamedTuple):
+    """The hashes of names in ascending order, and whose each is: (N,), (N,)."""
+
+    hashes: NDArray[np.uint64]
+    ids: NDArray[np.uint32]
 
 
 class Vocabulary:
     """Names in id order, none blank, none twice, each on one line of text.
 
-    With ``any_text`` a name may hold what parts names in other files: it was let in before.
+    They stay in a column: ``names`` is a view of it. The way back is by sorted hashes, made on
+    first use: 12 bytes a name, where a dict of strings takes a hundred and more. With ``any_text``
+    a name may hold what parts names in other files: it was let in before.
     """
 
-    def __init__(self, names: Sequence[str], kind: str, *, any_text: bool = False) -> None:
-        self.names = tuple(names)
+    def __init__(self, names: Iterable[str], kind: str, *, any_text: bool = False) -> None:
+        given = names if isinstance(names, pl.Series | Names) else list(names)
+        self.column = column_of(given).alias("").rechunk()
         self.kind = kind
-        self._check(any_text)
+        self._check(given, any_text)
 
-    def _check(self, any_text: bool) -> None:
+    def _check(self, given: Iterable[str], any_text: bool) -> None:
         """Refuse at the door what a run's files could not hold."""
-        if not any_text and _WRONG.search("".join(self.names)):
-            name = next(name for name in self.names if _WRONG.search(name))
+        column = self.column
+        wrong = column.is_null()  # no text at all
+        if not any_text:
+            wrong |= column.str.contains(f"[\0{BREAKS}]").fill_null(value=True)
+        if (number := wrong.arg_max()) is not None and wrong[number]:
+            name = next(name for place, name in enumerate(given) if place == number)
             raise InputError(
                 f"The {self.kind} {name!r} holds a tab, a line break or a character that is no "
                 "text; names stand on one line of a file. Rename it."
             )
-        if "" in self._ids:
-            raise InputError(f"The name of {self.kind} {self._ids['']} is blank; give it one.")
-        if len(self._ids) < len(self.names):
-            twice = next(name for i, name in enumerate(self.names) if self._ids[name] != i)
+        blank = column == ""
+        if blank.any():
+            raise InputError(f"The name of {self.kind} {blank.arg_max()} is blank; give it one.")
+        ascending = bool((column[1:] > column[:-1]).all())  # as a graph that was read has them
+        if not ascending and column.n_unique() < len(column):
+            twice = column.filter(column.is_duplicated())[0]
             raise InputError(f"The {self.kind} {twice!r} is named twice; names tell them apart.")
 
+    @property
+    def names(self) -> Names:
+        """The names as a sequence; a string is made of each one that is looked at."""
+        return Names(self.column)
+
     @cached_property
-    def _ids(self) -> dict[str, int]:
-        return {name: number for number, name in enumerate(self.names)}
+    def _index(self) -> HashIndex:
+        hashes = _hashes(self.column)
+        order = np.argsort(hashes, kind="stable").astype(np.uint32)
+        return HashIndex(hashes[order], order)
 
     def __len__(self) -> int:
-        return len(self.names)
+        return len(self.column)
 
     def __getitem__(self, number: int) -> str:
         return self.names[number]
 
     def __contains__(self, name: object) -> bool:
-        return name in self._ids
+        return isinstance(name, str) and bool(self.ids([name])[0] >= 0)
 
     def id(self, name: str) -> int:
         """The id of ``name``; an unknown one is an error with the nearest names."""
-        found = self._ids.get(name)
-        if found is None:
-            raise UnknownNameError(self.kind, name, self.names)
+        found = int(self.ids([name])[0])
+        if found < 0:
+            choices = worth_comparing(name, self.column)
+            raise UnknownNameError(self.kind, name, choices, all_told=len(choices) == len(self))
         return found
 
     def ids(self, names: Iterable[str]) -> Ids:
         """The ids of names, -1 for those that are unknown: (n,)."""
-        known = self._ids
-        return np.array([known.get(name, -1) for name in names], dtype=np.int64)
+        wanted = column_of(names)
+        found = np.full(len(wanted), -1, dtype=np.int64)
+        if not len(self):
+            return found
+        hashes, place = _hashes(wanted), np.arange(len(wanted))  # of those still looked for
+        at = np.searchsorted(self._index.hashes, hashes)
+        while len(place):  # once, but where names of one hash stand side by side
+            within = at < len(self)
+            within[within] = self._index.hashes[at[within]] == hashes[place[within]]
+            place, at = place[within], at[within]
+            ids = self._index.ids[at]
+            same = (self.column.gather(ids) == wanted.gather(place)).fill_null(value=False)
+            met = same.to_numpy()
+            found[place[met]] = ids[met]
+            place, at = place[~met], at[~met] + 1
+        return found
+
+
+def _hashes(column: pl.Series) -> NDArray[np.uint64]:
+    """A hash of each text, the same for the same text as long as the process lives: (n,)."""
+    return column.hash().to_numpy()

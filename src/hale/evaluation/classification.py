@@ -75,9 +75,9 @@ class Verdicts(Sequence[Verdict]):
 
     def frame(self) -> pl.DataFrame:
         """A row a triple, with the labels of head and tail where the graph has any."""
-        names = self.graph.entities.names
-        heads, tails = ([names[i] for i in self.triples[:, place].tolist()] for place in (0, 2))
-        relations = [self.graph.relations[i] for i in self.triples[:, 1].tolist()]
+        names, relations = self.graph.entities.column, self.graph.relations.column
+        heads, tails = (names.gather(self.triples[:, place]) for place in (0, 2))
+        relations = relations.gather(self.triples[:, 1])
         columns: dict[str, Any] = {"head": heads, "relation": relations, "tail": tails}
         if self.graph.labels:
             columns["head_label"] = [self.graph.label(name) for name in heads]

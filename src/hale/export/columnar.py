@@ -7,6 +7,7 @@ from pathlib import Path
 
 import polars as pl
 
+from hale.data.names import column_of
 from hale.export.vectors import Floats, Tables
 
 
@@ -34,7 +35,7 @@ def write_csv(tables: Tables, folder: Path) -> None:
 def _frames(tables: Tables) -> list[tuple[str, pl.DataFrame, Iterable[tuple[str, Floats]]]]:
     """File name, names as columns, and tables to stand beside them."""
     entities = pl.DataFrame(
-        {"id": range(len(tables.names)), "name": tables.names, "label": tables.labels},
+        {"id": range(len(tables.names)), "name": column_of(tables.names), "label": tables.labels},
         schema_overrides={"label": pl.String},
     )
     count = len(tables.relation_names)

@@ -8,6 +8,7 @@ from typing import IO
 import numpy as np
 import polars as pl
 
+from hale.data.names import column_of
 from hale.export.vectors import Floats, Tables
 
 
@@ -16,7 +17,7 @@ def write_rows(
 ) -> None:
     """(n, width) -> n lines; floats as short as they can be to come back the same."""
     columns = [pl.Series(f"v{i}", rows[:, i]) for i in range(rows.shape[1])]
-    before = [] if words is None else [pl.Series("word", words)]
+    before = [] if words is None else [column_of(words).alias("word")]
     pl.DataFrame([*before, *columns]).write_csv(
         file, separator=separator, include_header=False, quote_style="never"
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -26,7 +26,7 @@ class Tables:
     ``of_entities`` and ``others`` hold what else there is (biases, shared weights).
     """
 
-    names: tuple[str, ...]
+    names: Sequence[str]
     labels: tuple[str | None, ...]
     entities: Floats
     of_entities: Mapping[str, Floats]
@@ -71,7 +71,7 @@ def tables_of(run: Run) -> Tables:
         labels=_labels(graph.entities, graph.labels),
         entities=_array(model.entities()),
         of_entities={n: rows[n] for n in tables if n not in relations and n != "entity"},
-        relation_names=graph.relations.names,
+        relation_names=tuple(graph.relations.names),
         relations={n: rows[n] for n in tables if n in relations},
         others={
             name.removesuffix(".weight"): _array(parameter)
@@ -83,6 +83,8 @@ def tables_of(run: Run) -> Tables:
 
 def _labels(entities: Vocabulary, labels: Mapping[str, str]) -> tuple[str | None, ...]:
     """A label or None for each entity, without tabs and line breaks."""
+    if not labels:
+        return (None,) * len(entities)
     found = (labels.get(name) for name in entities.names)
     return tuple(None if label is None else " ".join(label.split()) for label in found)
 

@@ -25,9 +25,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 import torch
-from safetensors import SafetensorError, safe_open
-from safetensors.torch import save
+from safetensors import SafetensorError
 from torch import Tensor
 
 from hale import __version__
@@ -37,11 +37,13 @@ from hale.data.files import (
     whole_folder,
     write_json,
     write_text,
-    write_whole,
 )
 from hale.data.graph import SPLITS, Graph
+from hale.data.lines import read_lines, write_lines
+from hale.data.names import column_of
 from hale.data.vocabulary import Vocabulary
 from hale.errors import InputError, RunError, WriteError
+from hale.runs.tensor_file import read_tensor_file, write_tensor_file
 from hale.settings import Settings
 
 FORMAT = 1
@@ -115,25 +117,16 @@ class RunFolder:
         self, name: str, tensors: Mapping[str, Tensor], about: Mapping[str, Any]
     ) -> None:
         """A safetensors file with ``about`` as JSON in its header."""
-        plain = {key: value.detach().cpu().contiguous() for key, value in tensors.items()}
-        content = save(plain, metadata={"about": json.dumps(about)})
         with _blaming_disk():
-            write_whole(self.path / name, lambda path: path.write_bytes(content))
+            write_tensor_file(self.path / name, tensors, about)
 
     def _write_graph(self, graph: Graph) -> None:
         for name, vocabulary in (("entities", graph.entities), ("relations", graph.relations)):
-            text = "".join(entry + "\n" for entry in vocabulary.names)
-            write_text(self.path / f"{name}.txt", text)
-        named = [
-            (entity, graph.labels[entity])
-            for entity in graph.entities.names
-            if entity in graph.labels
-        ]
-        if named:
-            text = "".join(f"{entity}\t{' '.join(label.split())}\n" for entity, label in named)
-            write_text(self.path / "labels.tsv", text)
+            write_lines(self.path / f"{name}.txt", vocabulary.column)
+        if len(named := _label_lines(graph)):
+            write_lines(self.path / "labels.tsv", named)
         triples: dict[str, Tensor] = {
-            split: torch.tensor(graph.split(split).astype(np.int32)) for split in SPLITS
+            split: torch.from_numpy(graph.split(split).astype(np.int32)) for split in SPLITS
         }
         self.write_tensors(TRIPLES, triples, {})
 
@@ -204,9 +197,8 @@ class RunFolder:
     def read_tensors(self, name: str) -> tuple[dict[str, Tensor], dict[str, Any]]:
         """The tensors of a file and what is said about them."""
         path = self._existing(name)
-        with self.blaming(name), safe_open(path, framework="pt") as file:
-            tensors = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118
-            return tensors, dict(json.loads((file.metadata() or {}).get("about", "{}")))
+        with self.blaming(name):
+            return read_tensor_file(path)
 
     def read_json(self, name: str) -> Any:
         """The value of a JSON file."""
@@ -250,8 +242,9 @@ class RunFolder:
             detail = " ".join(str(error).split())[:200]
             raise RunError(f"The run {self.path} is damaged: {name} {what} ({detail}).") from None
 
-    def _read_lines_of(self, name: str) -> list[str]:
-        return self._read_text(name).removesuffix("\n").split("\n")
+    def _read_lines_of(self, name: str) -> pl.Series:
+        with self.blaming(name):
+            return read_lines(self._existing(name))
 
     def _read_text(self, name: str) -> str:
         with self.blaming(name):
@@ -277,6 +270,14 @@ def _blaming_disk() -> Iterator[None]:
         raise RunError(str(error)) from None
     except OSError as error:
         raise RunError(f"{error.filename}: {error.strerror}.") from None
+
+
+def _label_lines(graph: Graph) -> pl.Series:
+    """Entity and label, parted by a tab, of those that have one, in id order."""
+    ids = graph.entities.ids(graph.labels)
+    order = np.argsort(ids)[np.count_nonzero(ids < 0) :]  # labels of others are left out
+    labels = column_of(" ".join(label.split()) for label in graph.labels.values()).fill_null("")
+    return (column_of(graph.labels) + "\t" + labels).gather(order)
 
 
 def _header(settings: Settings, graph: Graph) -> dict[str, Any]:

@@ -7,6 +7,8 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+import torch
+
 from hale.data.graph import Graph
 from hale.engine.device import choose_device
 from hale.models import Model
@@ -97,12 +99,15 @@ def load_run(path: str | Path, *, device: str = "auto") -> Run:
     folder = RunFolder(path)
     stamp = folder.stamp() if folder.has(SETTINGS) and folder.has(MODEL) else None
     settings, graph = folder.read_settings(), folder.read_graph()
-    with folder.blaming(SETTINGS, "names a model that this hale cannot make"):
+    unmade = folder.blaming(SETTINGS, "names a model that this hale cannot make")
+    with unmade, torch.device("meta"):  # no numbers are drawn that the file replaces
         model = build_model(settings, graph.size)
     weights, about = folder.read_tensors(MODEL)
     with folder.blaming(MODEL, "does not fit settings.json and entities.txt"):
+        model = model.to_empty(device="cpu")
         model.load_state_dict(weights)
         kept_step = int(about["step"])
+    del weights  # the pages of the file
     with folder.blaming(HISTORY):
         lines = folder.read_lines(HISTORY) if folder.has(HISTORY) else []
         history = [Record(**line) for line in lines]

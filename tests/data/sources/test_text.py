@@ -1,12 +1,18 @@
 from __future__ import annotations
 
+import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from hale.data.sources.layout import NAMES, TRIPLES, parse_columns
+from hale.data.lines import PART_BYTES
+from hale.data.sources import reader
+from hale.data.sources import text as text_module
+from hale.data.sources.assemble import codes_of_names
+from hale.data.sources.layout import LABELLED, NAMES, TRIPLES, parse_columns
+from hale.data.sources.reader import read_records
 from hale.data.sources.triples import read_triples
 from hale.errors import InputError, SourceError
 
@@ -145,3 +151,100 @@ def test_a_record_over_two_lines_counts_both(tmp_path: Path) -> None:
 def test_memory_is_not_the_line_limit(rows: Rows) -> None:
     lines = "".join(f"e{i}\tr{i % 7}\te{i + 1}\n" for i in range(20_000))
     assert len(rows(lines)) == 20_000
+
+
+@pytest.mark.parametrize("size", [1, 2, 5, 64])
+@pytest.mark.parametrize(
+    ("text", "suffix", "counted"),
+    [
+        ("a\tr\tb\r\n\nb\ts\nhéad\t r\tx \n\t\t\n\n\n", ".txt", (2, [2, 3, 5])),
+        ("\ufeffhead,tail,relation\na,b,r\nc,d\n", ".csv", (1, [3])),
+        ('a,r,b\nc,d,e\n"x\n\ny",r,"z ""q"""\n\nb,"s"\nb,s,t\n', ".csv", (3, [3, 6, 7])),
+        ("no title\nnor here\na,r,b\nb\tr,s,c\n", ".txt", (1, [1, 2, 4])),
+        ("\n\na\tr\tb\n", ".txt", (1, [1, 2])),
+    ],
+)
+def test_cuts_into_parts_do_not_matter(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    text: str,
+    suffix: str,
+    counted: tuple[int, list[int]],
+    size: int,
+) -> None:
+    path = tmp_path / f"x{suffix}"
+    path.write_bytes(text.encode())
+    whole = read_records(path, TRIPLES)
+    monkeypatch.setattr(reader, "read_parts", lambda path, **_: cut(path.read_bytes(), size))
+    monkeypatch.setattr(text_module, "PART_RECORDS", size)
+    parts = read_records(path, TRIPLES)
+    assert parts.rows.rows() == whole.rows.rows()
+    assert sorted(parts.faults) == sorted(whole.faults)
+    assert parts.notes == whole.notes
+    assert (len(whole.rows), [fault.place for fault in sorted(whole.faults)]) == counted
+
+
+@pytest.mark.parametrize("size", [1, 3, 64])
+@pytest.mark.parametrize(
+    ("text", "line", "message"),
+    [
+        (b"a\tr\tb\nb\ts\t\xff\xfe\n", 2, "byte 0xff is not UTF-8"),
+        (b"a\tr\tb\n\n\nb\ts\tc\0\n", 4, "NUL byte"),
+        (b" \n\n \n", None, "is empty"),
+        (b'a,r,b\n\nx,"y\n', 3, "cannot be read as comma-separated text"),
+    ],
+)
+def test_faults_name_their_line_in_any_part(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    text: bytes,
+    line: int | None,
+    message: str,
+    size: int,
+) -> None:
+    path = tmp_path / "x.txt"
+    path.write_bytes(text)
+    monkeypatch.setattr(reader, "read_parts", lambda path, **_: cut(path.read_bytes(), size))
+    with pytest.raises(SourceError, match=message) as caught:
+        read_triples(path)
+    assert caught.value.line == line
+
+
+def test_the_width_may_be_known_late(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first row that fits says whether there are labels; what came before is told by it."""
+    path = tmp_path / "x.tsv"
+    path.write_text("a title\nanother\na\tr\tb\t1\nc\tr\td\n")
+    monkeypatch.setattr(reader, "read_parts", lambda path, **_: cut(path.read_bytes(), 4))
+    found = read_records(path, LABELLED)
+    assert found.rows.drop("place").rows() == [("a", "r", "b", "1")]
+    assert [fault.place for fault in sorted(found.faults)] == [1, 2, 4]
+    assert all("expected 4 columns" in fault.what for fault in found.faults)
+    path.write_text("a title\nanother\n")
+    assert all("expected 3 or 4 columns" in f.what for f in read_records(path, LABELLED).faults)
+
+
+def cut(data: bytes, size: int) -> list[bytes]:
+    return [data[start : start + size] for start in range(0, len(data), size)]
+
+
+def test_reading_is_followed_and_makes_no_string_for_each_line(tmp_path: Path) -> None:
+    path = tmp_path / "x.tsv"
+    path.write_bytes(b"".join(b"e%d\tr\te%d\n" % (i, i % 1000) for i in range(600_000)))
+    size = path.stat().st_size
+    seen: list[tuple[int, int | None]] = []
+    asked: list[str] = []
+
+    def reading(name: str) -> Callable[[int, int | None], None]:
+        asked.append(name)
+        return lambda done, total: seen.append((done, total))
+
+    tracemalloc.start()
+    found = read_triples(path, dtypes=codes_of_names(), reading=reading)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert found.rows[123_456].row(0) == ("e123456", "r", "e456")
+    assert asked == [str(path)]
+    assert seen[-1] == (size, size)
+    assert [done for done, _ in seen] == sorted({done for done, _ in seen})
+    assert len(seen) > 1
+    assert peak < 8 * PART_BYTES  # a few parts, as bytes and as text; the lines are 40 MB more

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import tarfile
 import zlib
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
@@ -13,14 +12,12 @@ from typing import NamedTuple
 import platformdirs
 
 from hale.data.datasets.catalog import CATALOG, Dataset, RemoteFile
-from hale.data.datasets.download import Progress, fetch
+from hale.data.datasets.download import fetch
 from hale.data.files import write_whole
+from hale.data.progress import Announce
 from hale.errors import DatasetError, DownloadError
 
 BUNDLED = Path(__file__).parent
-
-# Called with the URL when its transfer begins; returns what follows the bytes.
-Announce = Callable[[str], Progress]
 
 
 class Place(NamedTuple):

@@ -5,17 +5,14 @@ from __future__ import annotations
 import http.client
 import urllib.error
 import urllib.request
-from collections.abc import Callable
 from pathlib import Path
 
 from hale.data.files import put_in_place, writing_to
+from hale.data.progress import Progress
 from hale.errors import DownloadError
 
 CHUNK = 1 << 16
 TIMEOUT_SECONDS = 30
-
-# Called with (bytes so far, total bytes or None).
-Progress = Callable[[int, int | None], None]
 
 
 def fetch(url: str, target: Path, *, progress: Progress | None = None) -> Path:

@@ -6,9 +6,10 @@ import warnings
 from pathlib import Path
 from typing import Any
 
-from hale.data.datasets.cache import Announce, download, locate
+from hale.data.datasets.cache import download, locate
 from hale.data.datasets.catalog import CATALOG
 from hale.data.graph import Graph
+from hale.data.progress import Announce
 from hale.data.sources import graph_from_tables, read_graph
 from hale.errors import HaleWarning, InputError, SourceError, UnknownNameError
 
@@ -25,6 +26,7 @@ def load(
     seed: int = 0,
     skip_bad: bool = False,
     announce: Announce | None = None,
+    reading: Announce | None = None,
 ) -> Graph:
     """Load a graph by name, from a folder or file, or from tables in memory.
 
@@ -37,7 +39,9 @@ def load(
     ``columns`` is the order of the three columns ('hrt', 'htr', ...), ``header``
     says whether the first line is one (None: recognise the usual words), and
     ``labels`` gives readable names: a file or table of id and name, or a mapping. Bad lines are
-    told in one error, or with ``skip_bad`` left out and noted.
+    told in one error, or with ``skip_bad`` left out and noted. ``announce`` is called with the
+    URL of each transfer and ``reading`` with the path of each file of triples, when it begins;
+    what they return is called with the bytes so far and in all.
 
     What a reader of the results should know (repeats dropped, test triples in
     train, names that train lacks) is warned of and kept in ``graph.notes``.
@@ -56,7 +60,7 @@ def load(
     else:
         folder = _named(source, announce) if isinstance(source, str) else None
         name = str(source) if folder else None
-        graph = read_graph(folder or source, header=header, name=name, **how)
+        graph = read_graph(folder or source, header=header, name=name, reading=reading, **how)
     for note in graph.notes:
         warnings.warn(note, HaleWarning, stacklevel=2)
     return graph

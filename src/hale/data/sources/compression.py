@@ -1,33 +1,53 @@
-"""A path -> its bytes, unpacked by the last suffix of its name."""
+"""A path -> its bytes, unpacked by the last suffix of its name, in parts or whole."""
 
 from __future__ import annotations
 
 import gzip
 import lzma
+import os
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import IO
 
 import zstandard
 
+from hale.data.lines import PART_BYTES
+from hale.data.progress import Progress
 from hale.errors import SourceError
 
 
-def _unzstd(data: bytes) -> bytes:
+def _plain(file: IO[bytes] | gzip.GzipFile, size: int) -> Iterator[bytes]:
+    while part := file.read(size):
+        yield part
+
+
+def _gunzip(file: IO[bytes], size: int) -> Iterator[bytes]:
+    with gzip.GzipFile(fileobj=file) as unpacked:
+        yield from _plain(unpacked, size)
+
+
+def _unxz(file: IO[bytes], size: int) -> Iterator[bytes]:
+    with lzma.LZMAFile(file) as unpacked:
+        yield from _plain(unpacked, size)
+
+
+def _unzstd(file: IO[bytes], size: int) -> Iterator[bytes]:
     """Frame by frame; the library itself does not mind a frame that ends too early."""
-    parts = []
-    while data:
-        frame = zstandard.ZstdDecompressor().decompressobj()
-        parts.append(frame.decompress(data))
-        if not frame.eof:
-            raise EOFError("it ends in the middle of a frame")
-        data = frame.unused_data
-    return b"".join(parts)
+    frame = None
+    for packed in _plain(file, size):
+        data = packed
+        while data:
+            frame = frame or zstandard.ZstdDecompressor().decompressobj()
+            yield frame.decompress(data)
+            data, frame = (frame.unused_data, None) if frame.eof else (b"", frame)
+    if frame is not None:
+        raise EOFError("it ends in the middle of a frame")
 
 
-UNPACKERS: dict[str, Callable[[bytes], bytes]] = {
-    ".gz": gzip.decompress,
-    ".xz": lzma.decompress,
+UNPACKERS: dict[str, Callable[[IO[bytes], int], Iterator[bytes]]] = {
+    ".gz": _gunzip,
+    ".xz": _unxz,
     ".zst": _unzstd,
 }
 
@@ -38,21 +58,31 @@ def format_suffix(path: Path) -> str:
     return inner.suffix.lower()
 
 
-def read_bytes(path: Path) -> bytes:
-    """The whole file, unpacked when its name ends in .gz, .xz or .zst."""
+def read_parts(
+    path: Path, *, progress: Progress | None = None, size: int = PART_BYTES
+) -> Iterator[bytes]:
+    """The file in parts, unpacked when its name ends in .gz, .xz or .zst.
+
+    ``progress`` follows the bytes of the file as it lies there.
+    """
     try:
-        data = path.read_bytes()
-    except FileNotFoundError:
-        raise SourceError("there is no such file", source=str(path)) from None
-    except OSError as error:
-        raise SourceError(f"cannot be read: {error.strerror}", source=str(path)) from None
-    unpack = UNPACKERS.get(path.suffix.lower())
-    if unpack is None:
-        return data
-    try:
-        return unpack(data)
-    except (OSError, EOFError, lzma.LZMAError, zlib.error, zstandard.ZstdError) as error:
+        with path.open("rb") as file:
+            total = os.fstat(file.fileno()).st_size
+            for part in UNPACKERS.get(path.suffix.lower(), _plain)(file, size):
+                if progress:
+                    progress(file.tell(), total)
+                yield part
+    except (gzip.BadGzipFile, EOFError, lzma.LZMAError, zlib.error, zstandard.ZstdError) as error:
         raise SourceError(
             f"is not a whole {path.suffix} file ({error}); fetch or pack it again",
             source=str(path),
         ) from None
+    except FileNotFoundError:
+        raise SourceError("there is no such file", source=str(path)) from None
+    except OSError as error:
+        raise SourceError(f"cannot be read: {error.strerror}", source=str(path)) from None
+
+
+def read_bytes(path: Path, *, progress: Progress | None = None) -> bytes:
+    """The whole file, unpacked."""
+    return b"".join(read_parts(path, progress=progress, size=-1))

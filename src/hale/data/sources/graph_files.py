@@ -8,7 +8,8 @@ from pathlib import Path
 import polars as pl
 
 from hale.data.graph import Graph
-from hale.data.sources.assemble import assemble, distinct, split_at_random
+from hale.data.progress import Announce
+from hale.data.sources.assemble import assemble, codes_of_names, distinct, split_at_random
 from hale.data.sources.compression import UNPACKERS
 from hale.data.sources.triples import read_labels, read_triples
 from hale.errors import SourceError
@@ -32,13 +33,15 @@ def read_graph(
     seed: int = 0,
     name: str | None = None,
     skip_bad: bool = False,
+    reading: Announce | None = None,
 ) -> Graph:
     """Read a graph from a folder of splits or from a single file.
 
     A single file is split by ``seed``: ``holdout`` of its triples go to valid
     and as many to test, none with an entity or relation that train lacks.
     ``labels`` is a file or table of id and readable name, or a mapping; a ``labels.tsv``
-    beside the splits is found by itself.
+    beside the splits is found by itself. ``reading`` is called with the path of each file of
+    triples; what it returns follows the bytes.
     """
     path = Path(path)
     sources: dict[str, object] = {"train": path}
@@ -55,6 +58,7 @@ def read_graph(
         holdout=holdout,
         seed=seed,
         skip_bad=skip_bad,
+        reading=reading,
     )
 
 
@@ -101,11 +105,13 @@ def _read(
     holdout: float,
     seed: int,
     skip_bad: bool,
+    reading: Announce | None = None,
 ) -> Graph:
     """The splits of some sources, or of the ``whole``, whose notes call it so."""
     notes: list[str] = []
     rows: dict[str, pl.DataFrame] = {}
     named: dict[str, str] = {}
+    dtypes = codes_of_names()
     for split, source in sources.items():
         found = read_triples(
             source,
@@ -113,6 +119,8 @@ def _read(
             columns=columns,
             header=header,
             skip_bad=skip_bad,
+            dtypes=dtypes,
+            reading=reading,
         )
         rows[split] = found.rows
         notes += found.notes

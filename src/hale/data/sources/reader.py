@@ -6,18 +6,20 @@ means the same to every command and has the same errors.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import polars as pl
 
-from hale.data.sources.compression import format_suffix, read_bytes
+from hale.data.progress import Announce, Progress
+from hale.data.sources.compression import format_suffix, read_bytes, read_parts
 from hale.data.sources.faults import Fault, refuse
 from hale.data.sources.frames import frame_of, is_table
 from hale.data.sources.layout import ROLES, Layout, parse_columns
 from hale.data.sources.parquet import parquet_frame
 from hale.data.sources.rdf import read_rdf
-from hale.data.sources.text import text_rows
+from hale.data.sources.text import TextRows, text_rows
 from hale.data.vocabulary import BREAKS
 from hale.errors import InputError, SourceError
 
@@ -52,17 +54,24 @@ def read_records(
     what: str = "the table",
     columns: str | None = None,
     header: bool | None = None,
+    dtypes: Mapping[str, pl.DataType] | None = None,
+    reading: Announce | None = None,
 ) -> Records:
     """The rows of a file, by its suffix, or of a table; ``what`` is what an error calls a table.
 
     ``columns`` is the order of head, relation and tail ('hrt'). ``header`` says whether text
     begins with one; None recognises the usual words, which then give the order. Whatever is wrong
     with a row is kept in ``faults``; only what concerns the whole is an error here.
+
+    Text is read in parts. Columns that ``dtypes`` names get their type part by part, so that
+    texts which occur again and again need not be held as often. ``reading`` is called with the
+    path of a file; what it returns follows the bytes.
     """
     order = parse_columns(columns)
     if isinstance(source, str | Path):
         path = Path(source)
-        found = _read_file(path, read_bytes(path), layout, order, header)
+        progress = reading(str(path)) if reading else None
+        found = _read_file(path, progress, layout, order, header, dtypes or {})
     elif is_table(source):
         frame = frame_of(source, what, widths=layout.widths)
         found = _from_frame(frame, what, layout, order)
@@ -73,67 +82,83 @@ def read_records(
         )
     if found.rows.is_empty() and not found.faults:
         raise SourceError(f"holds no {layout.many}", source=found.source)
-    return found
+    return replace(found, rows=_typed(found.rows, dtypes or {}))
 
 
 def _read_file(
-    path: Path, data: bytes, layout: Layout, order: tuple[str, ...] | None, header: bool | None
+    path: Path,
+    progress: Progress | None,
+    layout: Layout,
+    order: tuple[str, ...] | None,
+    header: bool | None,
+    dtypes: Mapping[str, pl.DataType],
 ) -> Records:
     suffix, source = format_suffix(path), str(path)
     if suffix == ".parquet":
-        return _from_frame(parquet_frame(data, source), source, layout, order)
+        frame = parquet_frame(read_bytes(path, progress=progress), source)
+        return _from_frame(frame, source, layout, order)
     if suffix not in RDF:
-        return _from_text(data, source, suffix, layout, order, header)
+        parts = text_rows(read_parts(path, progress=progress), source, suffix=suffix)
+        return _from_text(parts, source, layout, order, header, dtypes)
     if order or header is not None:
         raise InputError(f"{path}: RDF has neither columns nor a header to choose.")
     if layout.required != ROLES:
         raise InputError(f"{path}: RDF holds triples, not {layout.many}; give text or Parquet.")
+    data = read_bytes(path, progress=progress)
     frame, labels, notes = read_rdf(data, source, suffix=suffix)
     rows, faults = _checked(frame.with_row_index("place", offset=1), layout)
     return Records(source, "statement", rows, faults, labels, notes)
 
 
 def _from_text(
-    data: bytes,
+    parts: Iterable[TextRows],
     source: str,
-    suffix: str,
     layout: Layout,
     order: tuple[str, ...] | None,
     header: bool | None,
+    dtypes: Mapping[str, pl.DataType],
 ) -> Records:
-    rows, separated_by = text_rows(data, source, suffix=suffix)
-    first = rows["fields"][0].to_list()
-    named = layout.by_header(first)
     notes: list[str] = []
-    places = None
-    if header or (header is None and named is not None):
-        rows = rows.slice(1)
-        if header is None:
-            notes.append(f"{source}: the first line was taken for a header")
-        if order is None:
-            places = named
-    count = pl.col("fields").list.len()
-    if places is None:
-        widths = rows.filter(count.is_in(layout.widths)).select(count).to_series()
-        width = int(widths[0]) if len(widths) else None
-        places = layout.by_order(width or layout.widths[0], order)
-    else:
-        width = len(first)
-        notes += _left_out(source, first, places)
-    fits = count == (-1 if width is None else width)
+    good: list[pl.DataFrame] = []
+    last: list[pl.DataFrame] = []
+    odd: list[pl.DataFrame] = []  # rows of another width
+    faults: list[Fault] = []
+    first: list[str] | None = None
+    width, places = None, layout.by_order(layout.widths[0], order)  # till a row is seen that fits
+    separated_by, fields = "", pl.col("fields")
+    for part in parts:
+        rows, separated_by = part
+        if first is None:
+            first = rows["fields"][0].to_list()
+            named = layout.by_header(first)
+            if header or (header is None and named is not None):
+                rows = rows.slice(1)
+                if header is None:
+                    notes.append(f"{source}: the first line was taken for a header")
+                if order is None and named is not None:
+                    width, places = len(first), named
+                    notes += _left_out(source, first, places)
+        if width is None:
+            widths = rows.select(fields.list.len()).to_series()
+            allowed = widths.filter(widths.is_in(layout.widths))
+            if len(allowed):
+                width = int(allowed[0])
+                places = layout.by_order(width, order)
+        fits = fields.list.len() == (-1 if width is None else width)
+        odd.append(rows.filter(~fits))
+        columns = (fields.list.get(place).alias(role) for role, place in places.items())
+        named_rows, wrong = _checked(rows.filter(fits).select("place", *columns), layout)
+        good.append(_typed(named_rows, dtypes))
+        faults += wrong
+        if width is None:  # then no row, and columns that may turn out to be others
+            last = [good.pop()]
     due = " or ".join(map(str, [width] if width else layout.widths))
-    faults = [
-        Fault(place, _miscounted(fields, due, separated_by))
-        for place, fields in rows.filter(~fits).iter_rows()
-    ]
-    fields = pl.col("fields")
-    good, wrong = _checked(
-        rows.filter(fits).select(
-            "place", *(fields.list.get(place).alias(role) for role, place in places.items())
-        ),
-        layout,
+    faults += (
+        Fault(place, _miscounted(texts, due, separated_by))
+        for place, texts in pl.concat(odd).iter_rows()
     )
-    return Records(source, "line", good, (*faults, *wrong), notes=tuple(notes))
+    rows = pl.concat(good or last, rechunk=True)
+    return Records(source, "line", rows, tuple(faults), notes=tuple(notes))
 
 
 def _from_frame(
@@ -192,6 +217,10 @@ def _checked(rows: pl.DataFrame, layout: Layout) -> tuple[pl.DataFrame, tuple[Fa
         for place, *marks in rows.filter(bad).select("place", **wrong).iter_rows()
     ]
     return rows.filter(~bad), tuple(faults)
+
+
+def _typed(rows: pl.DataFrame, dtypes: Mapping[str, pl.DataType]) -> pl.DataFrame:
+    return rows.with_columns(pl.col(role).cast(dtype) for role, dtype in dtypes.items())
 
 
 def _left_out(source: str, names: list[str], places: dict[str, int]) -> list[str]:

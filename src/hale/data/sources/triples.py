@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import polars as pl
 
+from hale.data.progress import Announce
 from hale.data.sources.faults import told
 from hale.data.sources.layout import NAMES, ROLES, TRIPLES
 from hale.data.sources.reader import read_records
@@ -37,12 +39,22 @@ def read_triples(
     columns: str | None = None,
     header: bool | None = None,
     skip_bad: bool = False,
+    dtypes: Mapping[str, pl.DataType] | None = None,
+    reading: Announce | None = None,
 ) -> Triples:
     """Read triples from a file or a table; see ``read_records``.
 
     All bad lines are told in one error; with ``skip_bad`` they are left out and noted.
     """
-    found = read_records(source, TRIPLES, what=what, columns=columns, header=header)
+    found = read_records(
+        source,
+        TRIPLES,
+        what=what,
+        columns=columns,
+        header=header,
+        dtypes=dtypes,
+        reading=reading,
+    )
     found.refuse(skip_bad=skip_bad)
     skipped = (f"{found.source}, {fault}: skipped" for fault in told(found.faults, found.unit))
     rows, notes = found.rows.select(ROLES), (*skipped, *found.notes)

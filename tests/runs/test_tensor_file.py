@@ -1,0 +1,87 @@
+"""Files of tensors: what the safetensors library writes and reads, without a second copy."""
+
+from __future__ import annotations
+
+import json
+import tracemalloc
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors import safe_open
+from safetensors.torch import save
+from torch import Tensor
+
+from hale.runs import tensor_file
+from hale.runs.tensor_file import DTYPES, read_tensor_file, write_tensor_file
+
+
+def examples() -> dict[str, Tensor]:
+    """Of every dtype a matrix, a number and nothing; some that do not lie in order."""
+    found: dict[str, Tensor] = {}
+    for number, dtype in enumerate(DTYPES):
+        name = str(dtype).removeprefix("torch.")
+        values = torch.arange(-7, 8).reshape(3, 5) * (number + 1)
+        found[f"{name} matrix"] = values.to(dtype)
+        found[f"{name} number"] = torch.tensor(1).to(dtype)
+        found[f"{name} nothing"] = torch.empty(0, 4, dtype=dtype)
+    found["turned"] = torch.arange(12.0).reshape(3, 4).T
+    found["every other"] = torch.arange(10)[::2]
+    found["repeated"] = torch.tensor([[1.5]]).expand(4, 3)
+    found['é "quoted"'] = torch.nn.Parameter(torch.tensor([0.1, float("nan"), -0.0]))
+    return found
+
+
+@pytest.mark.parametrize("part", [1, 16, 1 << 24])
+def test_the_file_is_that_of_the_library(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, part: int
+) -> None:
+    monkeypatch.setattr(tensor_file, "PART", part)
+    tensors, about = examples(), {"step": 3, "what": "é"}
+    write_tensor_file(tmp_path / "x", tensors, about)
+    plain = {name: tensor.detach().contiguous() for name, tensor in tensors.items()}
+    assert (tmp_path / "x").read_bytes() == save(plain, metadata={"about": json.dumps(about)})
+    with safe_open(tmp_path / "x", framework="pt") as file:
+        assert set(file.keys()) == set(tensors)
+        for name, tensor in tensors.items():
+            back = file.get_tensor(name)
+            assert (back.dtype, back.shape) == (tensor.dtype, tensor.shape)
+            assert torch.equal(
+                back.reshape(-1).view(torch.uint8),
+                tensor.detach().contiguous().reshape(-1).view(torch.uint8),
+            )
+
+
+def test_what_was_written_is_read(tmp_path: Path) -> None:
+    write_tensor_file(tmp_path / "x", {"a": torch.tensor([[1, 2]])}, {"step": [1]})
+    tensors, about = read_tensor_file(tmp_path / "x")
+    assert ({name: t.tolist() for name, t in tensors.items()}, about) == (
+        {"a": [[1, 2]]},
+        {"step": [1]},
+    )
+    write_tensor_file(tmp_path / "x", {}, {})
+    assert read_tensor_file(tmp_path / "x") == ({}, {})
+    assert [path.name for path in tmp_path.iterdir()] == ["x"]
+
+
+def test_no_second_copy_is_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither of bytes, which tracemalloc sees, nor of a tensor that lies as it is written."""
+    large = torch.arange(2_000_000, dtype=torch.float32).reshape(1000, 2000)
+    usual = Tensor.contiguous
+    copied: list[int] = []
+
+    def watched(self: Tensor) -> Tensor:
+        found = usual(self)
+        copied.append(found.nbytes if found.data_ptr() != self.data_ptr() else 0)
+        return found
+
+    monkeypatch.setattr(Tensor, "contiguous", watched)
+    monkeypatch.setattr(tensor_file, "PART", 1 << 16)
+    tracemalloc.start()
+    write_tensor_file(tmp_path / "x", {"a": large}, {})
+    assert set(copied) == {0}
+    write_tensor_file(tmp_path / "y", {"a": large.T}, {})
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert 0 < max(copied) <= 1 << 16
+    assert peak < 1_000_000  # of 8 MB
