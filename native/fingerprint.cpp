@@ -32,6 +32,8 @@ std::string fingerprint() {
     HALE_DESCRIBE(Alignment, HALE_ALIGNMENT)
     HALE_DESCRIBE(Turn, HALE_TURN)
     HALE_DESCRIBE(Rows, HALE_ROWS)
+    HALE_DESCRIBE(Ranks, HALE_RANKS)
+    HALE_DESCRIBE(Pairs, HALE_PAIRS)
     return text;
 }
 

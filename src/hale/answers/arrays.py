@@ -50,11 +50,11 @@ class AnswerArrays:
         known (a split or null).
         """
         named = {
-            place: _names(graph, place).gather(self.triples[:, number])
+            place: _names(graph, place, self.triples[:, number])
             for number, place in enumerate(PLACES)
         }
         labels = {
-            f"{place}_label": _labels(graph).gather(self.triples[:, number])
+            f"{place}_label": _labels(graph, self.triples[:, number])
             for number, place in ((HEAD, "head"), (TAIL, "tail"))
             if graph.labels
         }
@@ -114,10 +114,14 @@ NOTHING = AnswerArrays(
 )
 
 
-def _names(graph: Graph, place: str) -> pl.Series:
+def _names(graph: Graph, place: str, ids: Ids) -> pl.Series:
+    """The names of ids (n,); only of those, so that a table costs what it holds."""
     vocabulary = graph.relations if place == "relation" else graph.entities
-    return pl.Series(vocabulary.names, dtype=pl.String)
+    some, owner = np.unique(ids, return_inverse=True)
+    return pl.Series([vocabulary[i] for i in some.tolist()], dtype=pl.String).gather(owner)
 
 
-def _labels(graph: Graph) -> pl.Series:
-    return pl.Series([graph.label(name) for name in graph.entities.names], dtype=pl.String)
+def _labels(graph: Graph, ids: Ids) -> pl.Series:
+    some, owner = np.unique(ids, return_inverse=True)
+    labels = [graph.label(graph.entities[i]) for i in some.tolist()]
+    return pl.Series(labels, dtype=pl.String).gather(owner)

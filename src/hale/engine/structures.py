@@ -95,12 +95,52 @@ class Rows(ctypes.Structure):
     )
 
 
+class Ranks(ctypes.Structure):
+    """How many entities score above, and at or above, a threshold of each query."""
+
+    _fields_ = (
+        ("m", ctypes.c_int64),
+        ("n", ctypes.c_int64),
+        ("d", ctypes.c_int64),
+        ("queries", ctypes.c_void_p),
+        ("entities", ctypes.c_void_p),
+        ("own", ctypes.c_void_p),
+        ("biases", ctypes.c_void_p),
+        ("by_distance", ctypes.c_int32),
+        ("threads", ctypes.c_int32),
+        ("thresholds", ctypes.c_void_p),
+        ("higher", ctypes.c_void_p),
+        ("no_lower", ctypes.c_void_p),
+        ("finite", ctypes.c_void_p),
+    )
+
+
+class Pairs(ctypes.Structure):
+    """The scores of some pairs of queries and entities."""
+
+    _fields_ = (
+        ("count", ctypes.c_int64),
+        ("d", ctypes.c_int64),
+        ("queries", ctypes.c_void_p),
+        ("entities", ctypes.c_void_p),
+        ("own", ctypes.c_void_p),
+        ("biases", ctypes.c_void_p),
+        ("by_distance", ctypes.c_int32),
+        ("threads", ctypes.c_int32),
+        ("rows", ctypes.c_void_p),
+        ("columns", ctypes.c_void_p),
+        ("scores", ctypes.c_void_p),
+    )
+
+
 FUNCTIONS: dict[str, type[ctypes.Structure]] = {
     "hale_uniformity": Uniformity,
     "hale_alignment": Alignment,
     "hale_turn": Turn,
     "hale_turn_back": Turn,
     "hale_add_rows": Rows,
+    "hale_count_above": Ranks,
+    "hale_score_pairs": Pairs,
 }
 
 _KINDS = {
