@@ -39,6 +39,8 @@ std::string fingerprint() {
     HALE_DESCRIBE(Leave, HALE_LEAVE)
     HALE_DESCRIBE(Mask, HALE_MASK)
     HALE_DESCRIBE(Step, HALE_STEP)
+    HALE_DESCRIBE(Ranks, HALE_RANKS)
+    HALE_DESCRIBE(Pairs, HALE_PAIRS)
     return text;
 }
 

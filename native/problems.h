@@ -235,4 +235,41 @@ struct Mask {
 
 struct Step {
     HALE_STEP(HALE_DECLARE)
+
+// How many entities score above, and at or above, a threshold of each query.
+#define HALE_RANKS(FIELD)                                                       \
+    FIELD(int64_t, m)                /* queries */                              \
+    FIELD(int64_t, n)                /* entities, below 2^31 */                 \
+    FIELD(int64_t, d)                /* dimensions */                           \
+    FIELD(const float*, queries)     /* (m, d) */                               \
+    FIELD(const float*, entities)    /* (n, d) */                               \
+    FIELD(const float*, own)         /* (m,) added to all scores of a query */  \
+    FIELD(const float*, biases)      /* (n,) of the entities, or null */        \
+    FIELD(int32_t, by_distance)      /* squared distances, or inner products */ \
+    FIELD(int32_t, threads)                                                     \
+    FIELD(const float*, thresholds)  /* (m,) */                                 \
+    FIELD(int64_t*, higher)          /* (m,) */                                 \
+    FIELD(int64_t*, no_lower)        /* (m,) */                                 \
+    FIELD(int32_t*, finite)          /* (m,) whether all scores were */
+
+struct Ranks {
+    HALE_RANKS(HALE_DECLARE)
+};
+
+// The scores of some pairs of queries and entities, bit by bit those that are counted.
+#define HALE_PAIRS(FIELD)                                                     \
+    FIELD(int64_t, count)           /* pairs */                               \
+    FIELD(int64_t, d)               /* dimensions */                          \
+    FIELD(const float*, queries)    /* (m, d) */                              \
+    FIELD(const float*, entities)   /* (n, d) */                              \
+    FIELD(const float*, own)        /* (m,) added to all scores of a query */ \
+    FIELD(const float*, biases)     /* (n,) of the entities, or null */       \
+    FIELD(int32_t, by_distance)                                               \
+    FIELD(int32_t, threads)                                                   \
+    FIELD(const int64_t*, rows)     /* (count,) queries */                    \
+    FIELD(const int64_t*, columns)  /* (count,) entities */                   \
+    FIELD(float*, scores)           /* (count,) */
+
+struct Pairs {
+    HALE_PAIRS(HALE_DECLARE)
 };

@@ -24,8 +24,11 @@ def run_of(graph: Graph) -> Run:
 
 @pytest.fixture
 def run(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> Run:
-    """The ring with an untrained model, in chunks of seven queries and tables of 40 rows."""
-    monkeypatch.setattr("hale.evaluation.ranks.CHUNK_ELEMENTS", 7 * 24)
+    """The ring with an untrained model, in blocks of nine queries and seven entities, neither of
+    which divides 24, and tables of 40 rows.
+    """
+    monkeypatch.setattr("hale.evaluation.spans.CHUNK_ELEMENTS", 9 * 7)
+    monkeypatch.setattr("hale.evaluation.spans.LEAST_QUERIES", 9)
     monkeypatch.setattr("hale.answers.discovery.TABLE_ROWS", 40)
     monkeypatch.setattr("hale.answers.arrays.TABLE_ROWS", 40)
     return run_of(graph)

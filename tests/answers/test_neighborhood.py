@@ -17,7 +17,7 @@ from hale.settings import make_settings
 
 @pytest.fixture
 def run(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> Run:
-    monkeypatch.setattr("hale.evaluation.ranks.CHUNK_ELEMENTS", 5 * 4)  # five rows at a time
+    monkeypatch.setattr("hale.evaluation.spans.CHUNK_ELEMENTS", 5 * 4)  # five rows at a time
     torch.manual_seed(0)
     summary = Summary("epochs", 1, 1.0, 1.0, 0.0, 0, 1, 1, "cpu")
     return Run(

@@ -164,8 +164,11 @@ def test_a_query_whose_answers_are_all_known() -> None:
 def test_many_queries_are_answered_as_one_by_one(
     graph: Graph, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """All three kinds in turn, in chunks of five, against plain loops over the triples."""
-    monkeypatch.setattr("hale.evaluation.ranks.CHUNK_ELEMENTS", 5 * 24)
+    """All three kinds in turn, in chunks of five (two relations of 8 numbers a query) and spans
+    of ten entities, against plain loops over the triples.
+    """
+    monkeypatch.setattr("hale.evaluation.spans.CHUNK_ELEMENTS", 5 * 2 * 8)
+    monkeypatch.setattr("hale.evaluation.spans.LEAST_QUERIES", 5)
     torch.manual_seed(0)
     model = make_model("rotl", graph.size, 8).eval()
     summary = Summary("epochs", 1, 1.0, 1.0, 0.0, 0, 1, 1, "cpu")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from hale.engine.topk import STRIPS, top
+from hale.engine.topk import STRIPS, merged, top
 
 
 @pytest.mark.parametrize("count", [1, STRIPS, 1000, 2048, 4099])
@@ -45,3 +45,16 @@ def test_nan_comes_first(place: int) -> None:
     values, places = top(scores, 2)
     assert values[0, 0].isnan()
     assert places[0, 0] == place
+
+
+@pytest.mark.parametrize("k", [1, 3, 50])
+def test_the_best_of_spans_are_the_best_of_all(k: int) -> None:
+    scores = torch.randn(4, 103, generator=torch.Generator().manual_seed(k))
+    best = None
+    for first in range(0, 103, 10):
+        values, places = top(scores[:, first : first + 10], k)
+        best = merged(best, (values, places + first), k)
+    assert best is not None
+    expected = scores.topk(k)
+    assert torch.equal(best[0], expected.values)
+    assert torch.equal(best[1], expected.indices)

@@ -16,7 +16,7 @@ from torch import Tensor
 
 from hale.data.graph import SPLITS, Graph, GraphSize, KnownAnswers, Vocabulary
 from hale.errors import EvaluationError, InputError, UnknownNameError
-from hale.evaluation import ranks as ranking
+from hale.evaluation import spans
 from hale.evaluation.evaluator import evaluate, evaluate_model
 from hale.evaluation.metrics import Metrics
 from hale.evaluation.ranks import Ties, filtered_ranks
@@ -173,7 +173,11 @@ def test_chunks_change_nothing(graph: Graph, monkeypatch: pytest.MonkeyPatch) ->
     model = make_model("rote", graph.size, 4)
     triples = graph.both_directions(graph.train)
     whole = filtered_ranks(model, triples, graph.known())
-    monkeypatch.setattr(ranking, "CHUNK_ELEMENTS", 1)  # one query at a time
+    monkeypatch.setattr(blocks, "CHUNK_ELEMENTS", 1)  # one query and one entity at a time
+    assert np.array_equal(filtered_ranks(model, triples, graph.known()), whole)
+    monkeypatch.setenv("HALE_ENGINE", "tiles")
+    assert np.array_equal(filtered_ranks(model, triples, graph.known()), whole)
+    monkeypatch.setattr(blocks, "CHUNK_ELEMENTS", 64 * 5)  # five entities, which do not divide 24
     assert np.array_equal(filtered_ranks(model, triples, graph.known()), whole)
 
 
@@ -224,7 +228,7 @@ def test_a_report_says_how_long_it_took(line: Graph, monkeypatch: pytest.MonkeyP
 
 
 class Level(Model):
-    """All scores 0, except 1 for the first ``ahead`` entities; notes how many are asked at once."""
+    """All scores 0, except 1 for the first ``ahead`` entities; notes the blocks it is asked for."""
 
     name = "level"
 
@@ -232,7 +236,7 @@ class Level(Model):
         super().__init__(GraphSize(1, 1), 1)  # it needs no table of them
         self.size = GraphSize(num_entities, 1)
         self.ahead = ahead
-        self.asked: list[int] = []
+        self.asked: list[tuple[int, int]] = []
 
     def transform(self, vectors: Tensor, relation: Tensor) -> Tensor:
         raise AssertionError("not needed")
@@ -240,18 +244,24 @@ class Level(Model):
     def score_all(
         self, head: Tensor, relation: Tensor, first: int = 0, last: int | None = None
     ) -> Tensor:
-        self.asked.append(len(head))
-        scores = torch.zeros(len(head), self.size.num_entities)
-        scores[:, : self.ahead] = 1
-        return scores[:, first:last]
+        end = self.size.num_entities if last is None else last
+        self.asked.append((len(head), end - first))
+        scores = torch.zeros(len(head), end - first)
+        scores[:, : max(0, self.ahead - first)] = 1
+        return scores
 
 
 @pytest.mark.parametrize(
     ("num_entities", "count", "asked"),
-    [(5, 3, [3]), (1 << 20, 9, [4, 4, 1]), ((1 << 22) + 1, 2, [1, 1])],
+    [
+        (5, 3, [(3, 5)]),
+        (1 << 16, 65, [(64, 1 << 16), (1, 1 << 16)]),
+        # once to find the targets, once to count
+        ((1 << 16) + 1, 2, [(2, 1 << 16), (2, 1), (2, 1 << 16), (2, 1)]),
+    ],
 )
 def test_no_more_than_16_mb_of_scores_at_once(
-    num_entities: int, count: int, asked: list[int]
+    num_entities: int, count: int, asked: list[tuple[int, int]]
 ) -> None:
     model = Level(num_entities)
     triples = np.zeros((count, 3), dtype=np.int64)

@@ -50,12 +50,12 @@ class AnswerArrays:
         known (a split or null).
         """
         named = {
-            place: _names(graph, place).gather(self.triples[:, number])
+            place: _names(graph, place, self.triples[:, number])
             for number, place in enumerate(PLACES)
         }
         labels = {
-            f"{place}_label": _labels(graph, named[place])
-            for place in ("head", "tail")
+            f"{place}_label": _labels(graph, self.triples[:, number])
+            for number, place in ((HEAD, "head"), (TAIL, "tail"))
             if graph.labels
         }
         sure = {} if self.probability is None else {"probability": pl.Series(self.probability)}
@@ -114,13 +114,13 @@ NOTHING = AnswerArrays(
 )
 
 
-def _names(graph: Graph, place: str) -> pl.Series:
+def _names(graph: Graph, place: str, ids: Ids) -> pl.Series:
+    """The names of ids (n,); only of those, so that a table costs what it holds."""
     vocabulary = graph.relations if place == "relation" else graph.entities
-    return vocabulary.column
+    return vocabulary.column.gather(ids)
 
 
-def _labels(graph: Graph, names: pl.Series) -> pl.Series:
-    """The labels of some entities, of which many may be the same."""
-    once = names.unique()
-    labels = pl.Series([graph.label(name) for name in once], dtype=pl.String)
-    return names.replace_strict(once, labels, return_dtype=pl.String)
+def _labels(graph: Graph, ids: Ids) -> pl.Series:
+    some, owner = np.unique(ids, return_inverse=True)
+    labels = [graph.label(graph.entities[i]) for i in some.tolist()]
+    return pl.Series(labels, dtype=pl.String).gather(owner)

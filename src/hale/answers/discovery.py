@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import polars as pl
 import torch
-from torch import Tensor
 
 from hale.answers.arrays import HEAD, RELATION, TABLE_ROWS, TAIL, AnswerArrays, tables
 from hale.answers.predictor import check
@@ -66,7 +65,8 @@ def discover(
 ) -> list[MissingFact]:
     """The k missing facts with the highest score(h, r, t): of each relation named, or of all.
 
-    All N * N facts of a relation are weighed, a chunk of heads at a time. Known
+    All N * N facts of a relation are weighed, a block of heads and tails at a time: memory does
+    not grow with N, and time does with its square. Known
     facts of every split are left out, and so are facts of an entity with itself
     where the relation has none. Facts have a probability where a calibration is kept
     with the run. Scores of one relation are comparable; those of
@@ -106,7 +106,7 @@ def discover_each(
 
 
 class _Work:
-    """Chunk after chunk of a relation's queries, and how far it has come."""
+    """What the queries of all relations share, and how far it has come."""
 
     def __init__(self, run: Run, total: int, progress: Progress | None) -> None:
         self.run, self.scorer, self.graph = run, Scorer(run), run.graph
@@ -117,20 +117,15 @@ class _Work:
         loops = triples[triples[:, HEAD] == triples[:, TAIL], 1]
         self.may_loop = set(loops.tolist())
 
-    def chunks(self, relation: int, given: Ids) -> Iterator[tuple[slice, Tensor]]:
-        """Scores (b, N) of chunk after chunk of the given entities, known facts left out.
+    def loops(self, relation: int) -> bool:
+        """Whether an entity can be its own answer; ``relation`` may be a reciprocal one."""
+        return relation % len(self.graph.relations) in self.may_loop
 
-        ``relation`` may be a reciprocal one. The slice tells which of ``given``.
-        """
-        relations = np.full(len(given), relation)
-        for part, scores in self.scorer.entities(given, relations, self.graph.known_answers):
-            if relation % len(self.graph.relations) not in self.may_loop:
-                itself = torch.tensor(given[part], device=scores.device)[:, None]
-                scores.scatter_(1, itself, -torch.inf)
-            yield part, scores
-            self.done += len(scores)
-            if self.progress is not None:
-                self.progress(self.done, self.total)
+    def asked(self, queries: int) -> None:
+        """So many queries more are answered."""
+        self.done += queries
+        if self.progress is not None:
+            self.progress(self.done, self.total)
 
 
 def _best_of(work: _Work, relations: list[int], k: int) -> Iterator[MissingFact]:
@@ -139,13 +134,19 @@ def _best_of(work: _Work, relations: list[int], k: int) -> Iterator[MissingFact]
     best: Scores = np.empty(0, dtype=np.float32)
     facts: Ids = np.empty((0, 3), dtype=np.int64)
     for relation in relations:
-        for part, scores in work.chunks(relation, heads):
-            values, places = work.scorer.best_of_all(scores, k)
-            rows, tails = np.divmod(places, len(heads))
-            fresh = np.stack([heads[part][rows], np.full(len(rows), relation), tails], axis=1)
+        relations_asked = np.full(len(heads), relation)
+        known, itself = work.graph.known_answers, work.loops(relation)
+        for scored in work.scorer.blocks(heads, relations_asked, known, itself=itself):
+            values, places = work.scorer.best_of_all(scored.scores, k)
+            rows, tails = np.divmod(places, scored.scores.shape[1])
+            tails += scored.first
+            given = heads[scored.part]
+            fresh = np.stack([given[rows], np.full(len(rows), relation), tails], axis=1)
             best, facts = np.concatenate([best, values]), np.concatenate([facts, fresh])
             order = np.argsort(-best, kind="stable")[:k]
             best, facts = best[order], facts[order]
+            if scored.first + scored.scores.shape[1] == len(heads):
+                work.asked(len(given))
     graph = work.graph
     sure: list[float | None] = [None] * len(facts)
     if work.calibration is not None:
@@ -179,8 +180,16 @@ def _find_each(work: _Work, relations: list[int], k: int) -> Iterator[AnswerArra
             given = np.arange(start, min(start + group, num_entities))
             values = np.empty((len(given), k), dtype=np.float32)
             answers = np.empty((len(given), k), dtype=np.int64)
-            for part, scores in work.chunks(asked, given):
-                values[part], answers[part] = work.scorer.best(scores, k)
+            found = work.scorer.best_entities(
+                given,
+                np.full(len(given), asked),
+                k,
+                work.graph.known_answers,
+                itself=work.loops(asked),
+            )
+            for part, scores, entities in found:
+                values[part], answers[part] = scores, entities
+                work.asked(len(scores))
             row, rank = np.nonzero(values > -np.inf)
             triples = np.empty((len(row), 3), dtype=np.int64)
             triples[:, 2 - place] = given[row]

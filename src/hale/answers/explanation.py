@@ -9,7 +9,7 @@ import numpy as np
 import torch
 
 from hale.answers.arrays import HEAD, RELATION, TAIL
-from hale.answers.neighborhood import distances_to
+from hale.answers.neighborhood import distances_from
 from hale.data.graph import SPLITS, Split
 from hale.errors import InputError
 from hale.evaluation.calibration import calibration_of
@@ -85,12 +85,15 @@ def why(run: Run, head: str, relation: str, tail: str, *, k: int = 5) -> Explana
     ids = torch.tensor(fact, device=model.entities().device)
     code = int(graph.split_index.codes(fact)[0])
 
-    by_head, by_tail = (
-        distances_to(model.places(), int(fact[0, place])).cpu().numpy() for place in (HEAD, TAIL)
-    )
     same = graph.train[graph.train[:, RELATION] == fact[0, RELATION]]
     same = same[(same != fact[0]).any(axis=1)]
-    near = np.stack([by_head[same[:, HEAD]], by_tail[same[:, TAIL]]], axis=1)
+    near = np.stack(
+        [
+            distances_from(model.places(), same[:, place], int(fact[0, place]))
+            for place in (HEAD, TAIL)
+        ],
+        axis=1,
+    )
     distances = np.sqrt(np.square(near, dtype=np.float64).sum(axis=1))
     order = np.argsort(distances, kind="stable")[:k]
 

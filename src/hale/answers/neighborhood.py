@@ -5,14 +5,17 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, get_args
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn import functional
 
+from hale.data.keys import Ids
 from hale.engine import geometry
-from hale.engine.topk import top
+from hale.engine.topk import merged, top
 from hale.errors import EvaluationError, InputError, UnknownNameError
-from hale.evaluation.ranks import chunk_size
+from hale.evaluation.spans import chunk_size
 from hale.runs.run import Run
 
 Metric = Literal["l2", "cosine"]
@@ -45,11 +48,19 @@ def neighbors(run: Run, entity: str, *, k: int = 10, metric: Metric = "l2") -> l
         raise UnknownNameError("metric", metric, get_args(Metric))
     graph = run.graph
     itself = graph.entity_id(entity)
-    distances = distances_to(run.model.places(), itself, metric)
-    if not torch.isfinite(distances).all():
-        raise EvaluationError("The model holds vectors that are not finite; train it again.")
-    distances[itself] = torch.inf
-    nearness, ids = top(-distances[None], min(k, len(distances) - 1))
+    vectors = run.model.places()
+    k = min(k, len(vectors) - 1)
+    nearest: tuple[Tensor, Tensor] | None = None
+    for first in range(0, len(vectors), chunk := chunk_size(vectors.shape[1])):
+        distances = distances_to(vectors[first : first + chunk], vectors[itself], metric)
+        if not torch.isfinite(distances).all():
+            raise EvaluationError("The model holds vectors that are not finite; train it again.")
+        if first <= itself < first + chunk:
+            distances[itself - first] = torch.inf
+        nearness, places = top(-distances[None], k)
+        nearest = merged(nearest, (nearness, places + first), k)
+    assert nearest is not None
+    nearness, ids = nearest
     return [
         Neighbor(rank, graph.entities[number], graph.label(graph.entities[number]), -value)
         for rank, (number, value) in enumerate(
@@ -58,14 +69,24 @@ def neighbors(run: Run, entity: str, *, k: int = 10, metric: Metric = "l2") -> l
     ]
 
 
-def distances_to(vectors: Tensor, row: int, metric: Metric = "l2") -> Tensor:
-    """The distance of every row to one of them: (N, d) -> (N,).
+def distances_to(vectors: Tensor, vector: Tensor, metric: Metric = "l2") -> Tensor:
+    """The distance of every row to a vector: (n, d), (d,) -> (n,).
 
     By differences, a chunk of rows at a time: exact also where vectors nearly meet.
     """
     chunk = chunk_size(vectors.shape[1])
     measure = {"l2": _l2, "cosine": _cosine}[metric]
-    return torch.cat([measure(part, vectors[row]) for part in torch.split(vectors, chunk)])
+    return torch.cat([measure(part, vector) for part in torch.split(vectors, chunk)])
+
+
+def distances_from(vectors: Tensor, rows: Ids, row: int) -> NDArray[np.float32]:
+    """The L2 distances of some rows (n,) of vectors (N, d) to one of them: -> (n,)."""
+    found = np.empty(len(rows), dtype=np.float32)
+    chunk = chunk_size(vectors.shape[1])
+    for start in range(0, len(rows), chunk):
+        some = torch.tensor(rows[start : start + chunk], device=vectors.device)
+        found[start : start + chunk] = _l2(vectors[some], vectors[row]).cpu().numpy()
+    return found
 
 
 def _l2(vectors: Tensor, vector: Tensor) -> Tensor:

@@ -190,8 +190,8 @@ def _find_entities(
     without = graph.known_answers if known == "drop" else None
     k = min(k, len(graph.entities))
     values, answers = np.empty((len(given), k), np.float32), np.empty((len(given), k), np.int64)
-    for part, scores in scorer.entities(given, relations, without):
-        values[part], answers[part] = scorer.best(scores, k)
+    for part, scores, entities in scorer.best_entities(given, relations, k, without):
+        values[part], answers[part] = scores, entities
     return values, answers
 
 

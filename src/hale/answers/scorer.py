@@ -11,8 +11,15 @@ from torch import Tensor
 
 from hale.data.keys import Ids
 from hale.data.known_answers import KnownAnswers
-from hale.engine.topk import top
-from hale.evaluation.ranks import chunk_size, refuse_non_finite, score_queries
+from hale.engine.topk import merged, top
+from hale.evaluation.spans import (
+    Scored,
+    chunk_size,
+    refuse_non_finite,
+    score_queries,
+    spans_of,
+    width_of,
+)
 from hale.models import Model
 from hale.models.base import LAST
 from hale.runs.run import Run
@@ -23,10 +30,11 @@ Scores = NDArray[np.float32]
 
 
 class Scorer:
-    """Scores of a run's model as tables, and the best of them.
+    """Scores of a run's model in blocks, and the best of them.
 
-    ``chunk`` is how many queries are answered at once, so that memory stays the same however many
-    there are. What is left out, and a head that is no answer to its own query, is minus infinity.
+    ``chunk`` is how many queries are answered at once, each by a span of the entities after the
+    other, so that memory stays the same however many there are of both (blocks.CHUNK_ELEMENTS).
+    What is left out, and a head that is no answer to its own query, is minus infinity.
     """
 
     def __init__(self, run: Run) -> None:
@@ -35,22 +43,57 @@ class Scorer:
         self.device = self.model.entities().device
         num_entities, self.num_relations = self.model.size
         # A query for relations holds R triples of d numbers each while it is scored.
-        self.chunk = chunk_size(max(num_entities, self.num_relations * self.model.dim))
+        widest = max(
+            span.last - span.first for span in spans_of(0, num_entities, width_of(self.model))
+        )
+        self.chunk = chunk_size(max(widest, self.num_relations * self.model.dim))
         # Rounding takes a squared distance of next to nothing below zero.
         by_distance = self.model.similarity == "l2" and self.model.tail_bias is None
         self.highest = 0.0 if by_distance else None
 
-    def entities(
-        self, given: Ids, relations: Ids, without: KnownAnswers | None = None
-    ) -> Iterator[tuple[slice, Tensor]]:
-        """Scores of all entities as answers, chunk after chunk: (n,), (n,) -> (b, N) each.
+    def blocks(
+        self,
+        given: Ids,
+        relations: Ids,
+        without: KnownAnswers | None = None,
+        *,
+        itself: bool = True,
+    ) -> Iterator[Scored]:
+        """Scores of all entities as answers (n,), (n,), block after block.
 
-        Relation r + R asks for the heads of a tail. The slice tells which of the queries; the
-        answers ``without`` knows of are left out.
+        Relation r + R asks for the heads of a tail. The answers ``without`` knows of are left
+        out; where ``itself`` is off, so is a given entity as an answer to its own query.
         """
         for scored in score_queries(self.model, given, relations, without):
-            scores = scored.scores.index_put_(scored.known, scored.scores.new_tensor(-torch.inf))
-            yield scored.part, scores
+            least = scored.scores.new_tensor(-torch.inf)
+            scored.scores.index_put_(scored.known, least)
+            if not itself:
+                columns = self._tensor(given[scored.part]) - scored.first
+                inside = (columns >= 0) & (columns < scored.scores.shape[1])
+                rows = inside.nonzero().squeeze(1)
+                scored.scores.index_put_((rows, columns[rows]), least)
+            yield scored
+
+    def best_entities(
+        self,
+        given: Ids,
+        relations: Ids,
+        k: int,
+        without: KnownAnswers | None = None,
+        *,
+        itself: bool = True,
+    ) -> Iterator[tuple[slice, Scores, Ids]]:
+        """The k best answers to a chunk of queries after the other: -> (b, k), (b, k), best first.
+
+        The slice tells which of the queries; what is left out, see ``blocks``.
+        """
+        best: tuple[Tensor, Tensor] | None = None
+        for scored in self.blocks(given, relations, without, itself=itself):
+            values, columns = top(scored.scores, k)
+            best = merged(best, (values, columns + scored.first), k)
+            if scored.first + scored.scores.shape[1] == self.model.size.num_entities:
+                yield scored.part, *self._told(*best)
+                best = None
 
     def relations(self, heads: Ids, tails: Ids, without: Pairs) -> Tensor:
         """Scores of all relations between two entities: (B,), (B,) -> (B, R).
@@ -76,7 +119,9 @@ class Scorer:
 
         What was left out fills the end of a row that has too few others, as minus infinity.
         """
-        values, columns = top(scores, k)
+        return self._told(*top(scores, k))
+
+    def _told(self, values: Tensor, columns: Tensor) -> tuple[Scores, Ids]:
         if self.highest is not None:
             values = values.clamp_max(self.highest)
         values = values.masked_fill(values <= LAST / 2, -torch.inf)

@@ -13,7 +13,8 @@ rows          rows of a table: looked up, and added to
 activations   the hardness-aware functions of a distance
 geometry      rotations, flexible addition, lifted vectors
 poincare      the Poincare ball
-topk          the best of each row
+counting      how many entities score above a threshold, and the scores of some pairs
+topk          the best of each row, also over spans of columns
 device        where tensors live, and how many threads work on them
 randomness    what is drawn is a function of seed, stream and counter
 """

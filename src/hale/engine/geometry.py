@@ -51,6 +51,16 @@ def squared_distance(x: Tensor, y: Tensor) -> Tensor:
     return (x - y).square().sum(dim=-1)
 
 
+def minus_squared_distances(queries: Tensor, candidates: Tensor) -> Tensor:
+    """-||q - e||^2 of all pairs: (m, d), (N, d) -> (m, N).
+
+    2 <q, e> - |e|^2 - |q|^2, so that no copy of the candidates is made but for their squares.
+    """
+    squares = candidates.square().sum(dim=-1)
+    norms = queries.square().sum(dim=-1, keepdim=True)
+    return torch.addmm(squares, queries, candidates.T, beta=-1, alpha=2).sub_(norms)
+
+
 def lift_queries(queries: Tensor) -> Tensor:
     """(m, d) -> (m, d + 2): with ``lift_candidates``, squared distances are one product.
 

@@ -233,6 +233,43 @@ class Step(ctypes.Structure):
         ("by_shifts", ctypes.c_void_p),
         ("by_alphas", ctypes.c_void_p),
         ("by_scales", ctypes.c_void_p),
+
+
+class Ranks(ctypes.Structure):
+    """How many entities score above, and at or above, a threshold of each query."""
+
+    _fields_ = (
+        ("m", ctypes.c_int64),
+        ("n", ctypes.c_int64),
+        ("d", ctypes.c_int64),
+        ("queries", ctypes.c_void_p),
+        ("entities", ctypes.c_void_p),
+        ("own", ctypes.c_void_p),
+        ("biases", ctypes.c_void_p),
+        ("by_distance", ctypes.c_int32),
+        ("threads", ctypes.c_int32),
+        ("thresholds", ctypes.c_void_p),
+        ("higher", ctypes.c_void_p),
+        ("no_lower", ctypes.c_void_p),
+        ("finite", ctypes.c_void_p),
+    )
+
+
+class Pairs(ctypes.Structure):
+    """The scores of some pairs of queries and entities."""
+
+    _fields_ = (
+        ("count", ctypes.c_int64),
+        ("d", ctypes.c_int64),
+        ("queries", ctypes.c_void_p),
+        ("entities", ctypes.c_void_p),
+        ("own", ctypes.c_void_p),
+        ("biases", ctypes.c_void_p),
+        ("by_distance", ctypes.c_int32),
+        ("threads", ctypes.c_int32),
+        ("rows", ctypes.c_void_p),
+        ("columns", ctypes.c_void_p),
+        ("scores", ctypes.c_void_p),
     )
 
 
@@ -250,6 +287,8 @@ FUNCTIONS: dict[str, type[ctypes.Structure]] = {
     "hale_leave": Leave,
     "hale_mask": Mask,
     "hale_step": Step,
+    "hale_count_above": Ranks,
+    "hale_score_pairs": Pairs,
 }
 
 _KINDS = {

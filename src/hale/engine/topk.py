@@ -1,4 +1,4 @@
-"""The best of each row, without sorting out whole rows."""
+"""The best of each row, without sorting out whole rows, and over spans of columns."""
 
 from __future__ import annotations
 
@@ -33,4 +33,19 @@ def top(scores: Tensor, k: int) -> tuple[Tensor, Tensor]:
     rest = torch.arange(covered, count, device=scores.device).expand(len(scores), -1)
     places = torch.cat((places, rest), dim=1)  # (B, k * STRIPS + N % STRIPS)
     best = scores.gather(1, places).topk(k)
+    return best.values, places.gather(1, best.indices)
+
+
+def merged(
+    one: tuple[Tensor, Tensor] | None, other: tuple[Tensor, Tensor], k: int
+) -> tuple[Tensor, Tensor]:
+    """The k best of two sets of scores (B, i), (B, j) with their places, best first.
+
+    So the best of a long row are found span after span, and nothing of its length is held. As in
+    ``top``, fewer where there are no more, and among equal scores the choice is free.
+    """
+    if one is None:
+        return other
+    values, places = (torch.cat(pair, dim=1) for pair in zip(one, other, strict=True))
+    best = values.topk(min(k, values.shape[1]))
     return best.values, places.gather(1, best.indices)

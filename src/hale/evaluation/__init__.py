@@ -1,6 +1,7 @@
 """Evaluation: ranks -> metrics; validation; calibration; classification.
 
-ranks            the one loop over queries and all entities, and where a target stands
+blocks           the scores of many queries and all entities, a bounded table at a time
+ranks            where a target stands among all entities
 metrics          what ranks say of a model
 evaluator        a split of a graph -> a report
 validation       how good a model is while it is trained

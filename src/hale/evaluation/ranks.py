@@ -1,11 +1,13 @@
-"""Ranks: the one loop over queries and all entities, and where a target stands among them.
+"""Ranks: where a target stands among all entities.
 
-Evaluation, validation, updates and predictions all score queries by ``score_queries``.
+Evaluation, validation, updates and explanations all count by ``count_rivals``: in the kernel's
+registers where it runs, else from blocks of scores. Neither copies the table of entities.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable
+from functools import partial
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -15,63 +17,31 @@ from torch import Tensor
 
 from hale.data.keys import Ids
 from hale.data.known_answers import KnownAnswers
-from hale.errors import EvaluationError
+from hale.engine import library as kernel
+from hale.engine.counting import Comparison, score_pairs
+from hale.engine.counting import count_above as count_in_registers
+from hale.evaluation.spans import (
+    Scored,
+    chunk_size,
+    chunks_of,
+    not_finite_scores,
+    refuse_non_finite,
+    score_queries,
+    spans_of,
+    width_of,
+)
 from hale.models import Model
+from hale.models.base import LAST
 
 Ties = Literal["mean", "optimistic", "pessimistic"]
 
-# Scores held at once: 16 MB in float32, whatever the number of entities (at least one query).
-CHUNK_ELEMENTS = 1 << 22
 
+class Rivals(NamedTuple):
+    """The scores of targets (n,), and the candidates above and at or above each: (n,), (n,)."""
 
-class Scored(NamedTuple):
-    """A chunk of queries with the scores of all entities, or of a span of them."""
-
-    part: slice  # which of the queries
-    scores: Tensor  # (b, K)
-    known: tuple[Tensor, Tensor]  # rows and columns of the scores that are known answers
-
-
-def chunk_size(width: int) -> int:
-    """How many rows of so many scores are held at once."""
-    return max(1, CHUNK_ELEMENTS // max(1, width))
-
-
-def score_queries(
-    model: Model,
-    heads: Ids,
-    relations: Ids,
-    known: KnownAnswers | None = None,
-    *,
-    first: int = 0,
-    last: int | None = None,
-) -> Iterator[Scored]:
-    """The scores of the entities from ``first`` to before ``last`` (all), chunk after chunk.
-
-    ``heads`` (n,) and ``relations`` (n,), of which r + R asks for heads. ``known`` tells which
-    answers to find among them. Scores that are not finite are refused: NaN would come first
-    everywhere.
-    """
-    end = model.size.num_entities if last is None else last
-    whole = first == 0 and end == model.size.num_entities
-    device = model.entities().device
-    chunk = chunk_size(end - first)
-    for start in range(0, len(heads), chunk):
-        part = slice(start, min(start + chunk, len(heads)))
-        head, relation = (torch.tensor(ids[part], device=device) for ids in (heads, relations))
-        if whole:
-            scores = model.score_all(head, relation)
-        else:
-            scores = model.score_all(head, relation, first, end)
-        refuse_non_finite(scores)
-        nothing = torch.empty(0, dtype=torch.long, device=device)
-        pairs = (nothing, nothing)
-        if known is not None:
-            rows, answers = known.of(heads[part], relations[part])
-            inside = (answers >= first) & (answers < end)
-            rows, answers = rows[inside], answers[inside] - first
-            pairs = (torch.from_numpy(rows).to(device), torch.from_numpy(answers).to(device))
-        yield Scored(part, scores, pairs)
+    targets: Tensor
+    higher: Tensor
+    no_lower: Tensor
 
 
 @torch.inference_mode()
@@ -84,18 +54,130 @@ def filtered_ranks(
     of those that score the same (itself included), leaving out the other known
     answers: optimistic 1 + G, pessimistic G + T, mean half of their sum.
     """
-    ranks = np.empty(len(triples))
-    for scored in score_queries(model, triples[:, 0], triples[:, 1], known):
-        tails = torch.tensor(triples[scored.part, 2], device=scored.scores.device)
-        target = scored.scores.gather(1, tails[:, None])
-        higher, no_lower = count_above(scored, target, tails)
-        rank = {
-            "optimistic": 1 + higher,
-            "pessimistic": no_lower,
-            "mean": (1 + higher + no_lower).double() / 2,  # float32 has no halves above 2^23
-        }[ties]
-        ranks[scored.part] = rank.cpu().numpy()
-    return ranks
+    _, higher, no_lower = count_rivals(model, triples, known)
+    rank = {
+        "optimistic": 1 + higher,
+        "pessimistic": no_lower,
+        "mean": (1 + higher + no_lower).double() / 2,  # float32 has no halves above 2^23
+    }[ties]
+    return rank.cpu().numpy().astype(np.float64)
+
+
+@torch.inference_mode()
+def count_rivals(
+    model: Model,
+    triples: Ids,
+    known: KnownAnswers,
+    *,
+    targets: Tensor | None = None,
+    first: int = 0,
+    last: int | None = None,
+) -> Rivals:
+    """Candidates that score above the tails of triples (n, 3), and those that score no lower.
+
+    Candidates are the entities from ``first`` to before ``last`` (all), without the other known
+    answers. ``targets`` (n,) are the scores of the tails, found here where they are not given:
+    then the tails are among the candidates. Scores that are not finite are refused.
+    """
+    end = model.size.num_entities if last is None else last
+    parts: list[Rivals] = []
+    for part in chunks_of(triples[:, 0], triples[:, 1], chunk_size(width_of(model)), known):
+        given = None if targets is None else targets[part]
+        counted = _in_registers(model, triples[part], known, given, first, end)
+        parts.append(counted or _by_blocks(model, triples[part], known, given, first, end))
+    if not parts:
+        nothing = torch.empty(0, dtype=torch.long)
+        return Rivals(model.entities().new_empty(0), nothing, nothing)
+    return Rivals(*(torch.cat(column) for column in zip(*parts, strict=True)))
+
+
+def _in_registers(
+    model: Model, triples: Ids, known: KnownAnswers, targets: Tensor | None, first: int, last: int
+) -> Rivals | None:
+    """By the kernel, with scores of its own for single pairs; None where it does not run."""
+    if type(model).score_all is not Model.score_all or model.similarity == "hyperbolic":
+        return None
+    if not kernel.takes(model.entities()):
+        return None
+    head, relation, tail = (torch.tensor(column) for column in triples.T)
+    compared = _compared(model, head, relation, first, last)
+    if not compared.fits():
+        return None
+    out = model.ruled_out(relation)
+    barred = torch.where(out, head, -1) if out is not None else torch.full_like(head, -1)
+
+    def scores_of(rows: Tensor, entities: Tensor) -> Tensor:
+        """The scores of some pairs, of what is ruled out too."""
+        scores = score_pairs(compared, rows, entities - first)
+        return scores.masked_fill_(barred[rows] == entities, LAST)
+
+    if targets is None:
+        targets = scores_of(torch.arange(len(tail)), tail)
+        refuse_non_finite(targets)
+    higher, no_lower, finite = count_in_registers(compared, targets)
+    if not finite.all():
+        raise not_finite_scores()
+    # A head that is ruled out was counted by its vector.
+    rows = ((barred >= first) & (barred < last)).nonzero().squeeze(1)
+    by_vector, limits = score_pairs(compared, rows, barred[rows] - first), targets[rows]
+    higher[rows] += (limits < LAST).long() - (by_vector > limits).long()
+    no_lower[rows] += (limits <= LAST).long() - (by_vector >= limits).long()
+    rows, answers = (torch.from_numpy(ids) for ids in known.of(triples[:, 0], triples[:, 1]))
+    others = (answers != tail[rows]) & (answers >= first) & (answers < last)
+    rows, answers = rows[others], answers[others]
+    _take_away(higher, no_lower, rows, scores_of(rows, answers), targets[rows])
+    return Rivals(targets, higher, no_lower)
+
+
+def _compared(model: Model, head: Tensor, relation: Tensor, first: int, last: int) -> Comparison:
+    """What ``model.score_all`` compares, but for heads that are ruled out."""
+    own = biases = None
+    if model.head_bias is not None and model.tail_bias is not None:
+        own, biases = model.head_bias(head).squeeze(1), model.tail_bias.weight[first:last, 0]
+    return Comparison(
+        queries=model.query(head, relation),
+        entities=model.entities()[first:last],
+        by_distance=model.similarity == "l2",
+        own=own,
+        biases=biases,
+    )
+
+
+def _by_blocks(
+    model: Model, triples: Ids, known: KnownAnswers, targets: Tensor | None, first: int, last: int
+) -> Rivals:
+    """From scores, on any device and for any model.
+
+    Where a block does not reach all candidates they are scored twice, first to find the targets:
+    a product of another shape might give a target other bits than it has among the candidates.
+    """
+    spans = spans_of(first, last, width_of(model))
+    widest = max((span.last - span.first for span in spans), default=1)
+    parts = []
+    for part in chunks_of(triples[:, 0], triples[:, 1], chunk_size(widest), known):
+        heads, relations, tails = triples[part].T
+        asked = torch.tensor(tails, device=model.entities().device)
+        blocks = partial(score_queries, model, heads, relations, known, first=first, last=last)
+        one = list(blocks()) if len(spans) == 1 else None
+        target = _targets(one or blocks(), asked) if targets is None else targets[part]
+        higher, no_lower = torch.zeros_like(asked), torch.zeros_like(asked)
+        for scored in one or blocks():
+            above, beside = count_above(scored, target[:, None], asked - scored.first)
+            higher += above
+            no_lower += beside
+        parts.append(Rivals(target, higher, no_lower))
+    return Rivals(*(torch.cat(column) for column in zip(*parts, strict=True)))
+
+
+def _targets(blocks: Iterable[Scored], tails: Tensor) -> Tensor:
+    """The scores of the tails (b,) of a chunk, from its blocks: -> (b,)."""
+    found = torch.empty(0)
+    for scored in blocks:
+        found = scored.scores.new_empty(len(tails)) if not len(found) else found
+        columns = tails - scored.first
+        inside = ((columns >= 0) & (columns < scored.scores.shape[1])).nonzero().squeeze(1)
+        found[inside] = scored.scores[inside, columns[inside]]
+    return found
 
 
 def count_above(scored: Scored, target: Tensor, tails: Tensor) -> tuple[Tensor, Tensor]:
@@ -108,10 +190,16 @@ def count_above(scored: Scored, target: Tensor, tails: Tensor) -> tuple[Tensor, 
     others = columns != tails[rows]
     rows, columns = rows[others], columns[others]
     higher, no_lower = _count(scores, target)
-    beaten, rivals = scores[rows, columns], target[rows, 0]
-    higher -= torch.bincount(rows[beaten > rivals], minlength=len(scores))
-    no_lower -= torch.bincount(rows[beaten >= rivals], minlength=len(scores))
+    _take_away(higher, no_lower, rows, scores[rows, columns], target[rows, 0])
     return higher, no_lower
+
+
+def _take_away(
+    higher: Tensor, no_lower: Tensor, rows: Tensor, scores: Tensor, limits: Tensor
+) -> None:
+    """Take scores (p,) of known answers out of the counts (b,) of their queries ``rows`` (p,)."""
+    higher -= torch.bincount(rows[scores > limits], minlength=len(higher))
+    no_lower -= torch.bincount(rows[scores >= limits], minlength=len(no_lower))
 
 
 def _count(scores: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
@@ -125,15 +213,3 @@ def _count(scores: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
     higher = torch.gt(scores, target, out=buffer).sum(dim=1).long()
     no_lower = torch.ge(scores, target, out=buffer).sum(dim=1).long()
     return higher, no_lower
-
-
-def refuse_non_finite(scores: Tensor) -> None:
-    """An error if any score is NaN or infinite: ranks would mean nothing.
-
-    Cheap first: one sum is finite only if all scores are (or it overflowed).
-    """
-    if not torch.isfinite(scores.sum()) and not torch.isfinite(scores).all():
-        raise EvaluationError(
-            "The model gives scores that are not finite, so ranks would mean nothing. "
-            "Train again with a lower learning rate, or resume from an earlier state."
-        )

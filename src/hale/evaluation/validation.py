@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from functools import cached_property
 
@@ -9,11 +10,15 @@ import numpy as np
 from torch import Tensor
 
 from hale.data.graph import Graph, KnownAnswers
+from hale.data.keys import Ids
 from hale.engine.randomness import Stream, draw_seed
 from hale.evaluation.metrics import Metrics
 from hale.evaluation.ranks import filtered_ranks
 from hale.models import Model
 
+# A valid split below this many triples is ranked whole; of a larger one so many are drawn.
+WHOLE_BELOW = 5000
+DRAWN = 2500
 # The other triples that judge the last state again, in sizes of the sample.
 SECOND_LOOK = 4
 
@@ -22,18 +27,42 @@ class Validation:
     """A sample of the validation triples that ranks a model again and again, and others.
 
     Both are in both directions: ``sample`` (2 s, 3) with s at most ``size``, ``others`` (2 o, 3)
-    with o at most four times that, none of them in the sample. Both depend on the seed alone.
+    with o at most four times that, none of them in the sample. The triples are drawn in one
+    order, which no seed changes: all runs on a graph are judged by the same ones, and a smaller
+    sample is part of a larger one. Without a size it is the whole split, or 2,500 of it where it
+    has 5,000 or more.
     """
 
-    def __init__(self, graph: Graph, size: int, seed: int) -> None:
+    def __init__(self, graph: Graph, size: int | None = None) -> None:
         self.graph = graph
-        draws = np.random.default_rng(draw_seed(seed, Stream.VALIDATION))
-        sample = everything = np.arange(len(graph.valid))
-        if len(everything) > size:
-            sample = np.sort(draws.choice(len(everything), size, replace=False))
-        others = draws.permutation(np.setdiff1d(everything, sample))[: SECOND_LOOK * size]
-        self.sample = graph.both_directions(graph.valid[sample])
-        self.others = graph.both_directions(graph.valid[others])
+        draws = np.random.default_rng(draw_seed(0, Stream.VALIDATION))
+        self._order = draws.permutation(len(graph.valid))
+        if size is None:
+            size = DRAWN if len(graph.valid) >= WHOLE_BELOW else len(graph.valid)
+        self.take(size)
+
+    def take(self, size: int) -> None:
+        """Let the sample be the first ``size`` triples of the order, and the others follow it."""
+        self.size = min(size, len(self._order))
+        self.sample = self._both_ways(0, size)
+        self.others = self._both_ways(size, size + SECOND_LOOK * size)
+
+    def _both_ways(self, start: int, end: int) -> Ids:
+        """Places of the order, as they lie in the split."""
+        chosen = np.sort(self._order[start:end])
+        return self.graph.both_directions(self.graph.valid[chosen])
+
+    def looks(self, size: int) -> float:
+        """What the second look at a sample of that size costs: how often the sample is ranked."""
+        others = min(SECOND_LOOK * size, len(self._order) - size)
+        return 2 * others / size
+
+    def seconds_for(self, model: Model, count: int) -> float:
+        """How long it takes to rank the first ``count`` triples of the order, both ways."""
+        triples, known = self._both_ways(0, count), self.known
+        began = time.perf_counter()
+        filtered_ranks(model, triples, known)
+        return time.perf_counter() - began
 
     @cached_property
     def known(self) -> KnownAnswers:

@@ -200,7 +200,7 @@ class Model(nn.Module, ABC):
         if self.similarity == "dot":
             return queries @ entities.T
         if self.similarity == "l2":
-            return -geometry.lift_queries(queries) @ geometry.lift_candidates(entities).T
+            return geometry.minus_squared_distances(queries, entities)
         return self.similar(
             queries @ entities.T,
             queries.square().sum(dim=-1, keepdim=True),

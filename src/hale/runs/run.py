@@ -119,7 +119,7 @@ def load_run(path: str | Path, *, device: str = "auto") -> Run:
         origin = [dict(entry) for entry in folder.read_json(ORIGIN)] if folder.has(ORIGIN) else []
     if summary is None or summary.kept_step != kept_step:
         # A kill came between: what was said of earlier weights does not hold for these.
-        metrics, summary = {}, _unfinished(settings, graph, history, kept_step)
+        metrics, summary = {}, _unfinished(history, kept_step)
     return Run(
         settings=settings,
         graph=graph,
@@ -133,7 +133,7 @@ def load_run(path: str | Path, *, device: str = "auto") -> Run:
     )
 
 
-def _unfinished(settings: Settings, graph: Graph, history: list[Record], kept_step: int) -> Summary:
+def _unfinished(history: list[Record], kept_step: int) -> Summary:
     """All that is known of a run that was killed: up to its last validation."""
     last = history[-1] if history else None
     return Summary(
@@ -142,7 +142,7 @@ def _unfinished(settings: Settings, graph: Graph, history: list[Record], kept_st
         epochs=last.epoch if last else 0.0,
         seconds=last.seconds if last else 0.0,
         validation_seconds=None,
-        validation_sample=min(settings.validation_sample, len(graph.valid)),
+        validation_sample=int(last.metrics.get("count", 0)) // 2 if last else 0,
         kept_step=kept_step,
         threads=None,
         device=None,

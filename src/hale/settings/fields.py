@@ -181,8 +181,10 @@ class Settings(BaseModel):
         BeforeValidator(as_text),
         Flags(unset="a tenth of the run; 5 epochs under patience alone"),
     ] = Field(None, description="Time (15s) or number of epochs (5) between validations.")
-    validation_sample: int = Field(
-        1000, ge=1, description="Validation triples ranked while training (others at its end)."
+    validation_sample: Annotated[
+        int | None, Flags(unset="all below 5,000, else 2,500; fewer where a budget is short")
+    ] = Field(
+        None, ge=1, description="Validation triples ranked while training (others at its end)."
     )
 
     # Where and how

@@ -21,6 +21,8 @@ class Clock:
     tired: float = 0.0  # the largest share of the patience ever used up
     validated_step: int = 0
     validated_seconds: float = 0.0
+    validation_sample: int = 0  # triples that validation ranks under a budget; 0: not yet settled
+    validations: int = 0  # how many there are under a budget; 0: not yet settled
 
 
 class StopRule:
@@ -72,6 +74,11 @@ class StopRule:
             return clock.seconds - clock.validated_seconds >= self.every_seconds
         assert self.every_steps is not None
         return clock.step - clock.validated_step >= self.every_steps
+
+    def spread(self, validations: int) -> None:
+        """Validate so often over the budget, in place of ten times."""
+        assert self.budget is not None
+        self.every_seconds = self.budget / validations
 
     def judge(self, clock: Clock, *, better: bool) -> None:
         """Note a validation in the clock."""

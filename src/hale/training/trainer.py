@@ -33,6 +33,7 @@ from hale.training.interrupt import stop_on_signal
 from hale.training.observer import Observer
 from hale.training.optimizers import make_optimizer
 from hale.training.stopping import StopRule
+from hale.training.validation_share import ValidationShare
 
 # A run is saved after every validation, and in between when this much time has passed.
 SAVE_SECONDS = 60.0
@@ -142,10 +143,10 @@ class Trainer:
         self.known_train = graph.known("train")
         if self.model.may_loop is not None:
             self.model.may_loop.copy_(torch.from_numpy(self.known_train.loops)[:, None])
-        self.validation = Validation(graph, settings.validation_sample, settings.seed)
-
+        self.validation = Validation(graph, settings.validation_sample)
         self.steps_per_epoch = batches.steps_per_epoch
         self.rule = StopRule(settings, self.steps_per_epoch)
+        self.share = ValidationShare(settings, self.validation, self.rule)
         self.state = State()
         self.kept_weights: dict[str, Tensor] = {}  # none until a state is kept
         self.saved = time.monotonic()
@@ -160,6 +161,7 @@ class Trainer:
         """Go on where the run in the folder stopped."""
         self.folder = folder
         self.state, self.kept_weights = checkpoint.resume(folder, self.model, self.optimizer)
+        self.share.apply(self.state.clock)
         if self.rule.reason(self.state.clock) is None:
             folder.remove(METRICS)  # they speak of weights that are about to change
 
@@ -178,7 +180,9 @@ class Trainer:
                 stopped_by = self.rule.reason(clock)
                 if stopped_by or self.rule.is_due(clock):
                     try:
-                        self._validate()
+                        self.share.settle(self.model, clock)
+                        if stopped_by or self.rule.is_due(clock):
+                            self._validate()
                     except EvaluationError:
                         raise self._not_finite("validation scores") from None
                     stopped_by = stopped_by or self.rule.reason(clock)
@@ -287,7 +291,7 @@ class Trainer:
             epochs=clock.step / self.steps_per_epoch,
             seconds=clock.seconds,
             validation_seconds=clock.validation_seconds,
-            validation_sample=len(self.validation.sample) // 2,
+            validation_sample=self.validation.size,
             kept_step=self.state.kept_step,
             threads=self.threads,
             device=self.device.type,

@@ -51,6 +51,19 @@ def test_new_rows_are_those_of_the_fresh_model(name: str) -> None:
     )
 
 
+@pytest.mark.parametrize("name", ["rotl", "tucker"])
+def test_tables_are_carried_in_parts(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two rows at a time, which do not divide seven."""
+    torch.manual_seed(0)
+    old, whole, parts = (make_model(name, size, 8, biases=True) for size in (OLD, NEW, NEW))
+    parts.load_state_dict(whole.state_dict())
+    grow(old, whole)
+    monkeypatch.setattr("hale.training.update.grow.CHUNK", 2)
+    grow(old, parts)
+    for key, value in whole.state_dict().items():
+        assert torch.equal(parts.state_dict()[key], value), key
+
+
 def test_which_relations_loop_moves_with_their_numbers() -> None:
     old, fresh = make_model("rotl", OLD, 8, loops=False), make_model("rotl", NEW, 8, loops=False)
     assert old.may_loop is not None

@@ -7,7 +7,7 @@ import torch
 
 from hale.data.graph import GraphSize
 from hale.models import MODELS, Model, make_model
-from hale.training.update.placement import closest_relation, start_new_rows, step_back
+from hale.training.update.placement import _some, closest_relation, start_new_rows, step_back
 
 DRAWS = torch.Generator()
 
@@ -97,6 +97,29 @@ def test_one_fact_puts_a_new_entity_first(name: str, biases: bool) -> None:
         assert scores[20].item() == pytest.approx(0, abs=1e-4)
     if model.tail_bias is not None:
         assert model.tail_bias.weight[20] == model.tail_bias.weight[:20].mean()
+
+
+@pytest.mark.parametrize(("count", "most"), [(5, 8), (500, 8)])
+def test_rivals_are_drawn_from_all_known(
+    count: int, most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drawn = _some(count, most, torch.Generator().manual_seed(0))
+    assert len(set(drawn.tolist())) == min(count, most), "none twice where there are few"
+    monkeypatch.setattr("hale.training.update.placement.MANY", 4)
+    many = _some(count, 1000, torch.Generator().manual_seed(0))
+    assert len(many) == 1000
+    assert many.min() >= 0
+    assert many.max() < count
+    assert len(many.unique()) > min(count, most) / 2
+
+
+def test_facts_are_taken_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Entity 3 is asked for from 0, 1 and 2, a fact at a time: the mean of what lies above them."""
+    monkeypatch.setattr("hale.training.update.placement.CHUNK", 1)
+    model = transe(4, 1)
+    facts = both([(0, 0, 3), (1, 0, 3), (2, 0, 3)], 1)
+    start_new_rows(model, GraphSize(3, 1), facts, DRAWS)
+    assert model.entities()[3].tolist() == pytest.approx([1, 1])
 
 
 def test_an_entity_steps_back_by_the_share_that_it_lost() -> None:

@@ -21,7 +21,7 @@ from hale.runs.run import Run
 from hale.training.trainer import Trainer
 from hale.training.update.mixture import mixture, rate_factor
 from hale.training.update.options import UpdateOptions
-from hale.training.update.updater import grown, update
+from hale.training.update.updater import _mean_move, grown, update
 from tests.conftest import ring
 
 FAST = {"dim": 8, "batch_size": 32, "queries": 8, "recipe": "none"}
@@ -93,6 +93,14 @@ def test_the_anchor_holds_known_rows(trained: Run) -> None:
         for anchor in (0.0, 1000.0)
     ]
     assert moves[1] < 0.5 * moves[0]
+
+
+def test_how_far_known_rows_moved(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By 5, 0 and 1, two rows at a time."""
+    monkeypatch.setattr("hale.training.update.updater.CHUNK", 2)
+    before = torch.tensor([[0.0, 0.0], [1.0, 1.0], [2.0, 2.0]])
+    after = torch.tensor([[3.0, 4.0], [1.0, 1.0], [2.0, 3.0]])
+    assert _mean_move(before, after) == 2.0
 
 
 def test_removed_facts_are_gone_and_others_are_trained(trained: Run) -> None:

@@ -16,7 +16,7 @@ from torch import Tensor
 from hale.engine import geometry
 from hale.engine.topk import top
 from hale.errors import InputError
-from hale.evaluation.ranks import chunk_size
+from hale.evaluation.spans import chunk_size
 from hale.export.index import CONNECTIVITY, EXPANSION_ADD, Lifted, build, lift, search
 from hale.lab.bench.timing import in_turns
 from hale.runs.run import Run

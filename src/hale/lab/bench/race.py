@@ -206,10 +206,17 @@ def _follower(trainer: Trainer, model: Any, schedule: _Schedule) -> Any:
         def entities(self) -> torch.Tensor:
             return next(model.parameters())  # type: ignore[no-any-return]
 
-        def score_all(self, head: torch.Tensor, relation: torch.Tensor) -> torch.Tensor:
+        def score_all(
+            self,
+            head: torch.Tensor,
+            relation: torch.Tensor,
+            first: int = 0,
+            last: int | None = None,
+        ) -> torch.Tensor:
             # A few at a time: PyKEEN builds a tensor of queries x entities x dimensions.
             few = [slice(start, start + 8) for start in range(0, len(head), 8)]
-            return torch.cat([self._score_few(head[part], relation[part]) for part in few])
+            scores = [self._score_few(head[part], relation[part])[:, first:last] for part in few]
+            return torch.cat(scores)
 
         def _score_few(self, head: torch.Tensor, relation: torch.Tensor) -> torch.Tensor:
             forward = relation < num_relations

@@ -11,6 +11,8 @@ from hale.data.graph import GraphSize
 from hale.models.base import Model
 from hale.models.tables import RelationTable, Table
 
+CHUNK = 1 << 16  # rows that are carried at once: no second table is made beside the new one
+
 
 def known_relation_rows(old: GraphSize, new: GraphSize) -> Tensor:
     """Where the rows of a relation table go when it grows: (2R,), ids in the new table.
@@ -56,9 +58,10 @@ def carry(source: Tensor, target: Tensor, rows: Tensor | None = None) -> None:
     """
     source = source.to(target.device)
     if rows is not None:
-        wide = target.new_zeros(len(source), *target.shape[1:])
-        wide[:, : source.shape[1]] = source
-        target[rows.to(target.device)] = wide
+        for part, some in zip(torch.split(source, CHUNK), torch.split(rows, CHUNK), strict=True):
+            wide = target.new_zeros(len(part), *target.shape[1:])
+            wide[:, : part.shape[1]] = part
+            target[some.to(target.device)] = wide
     else:
         target[tuple(slice(length) for length in source.shape)] = source
 

@@ -14,6 +14,7 @@ from hale.training.update.grow import known_relation_rows
 JUDGED_FACTS = 128
 JUDGED_AGAINST = 128
 CHUNK = 1 << 16
+MANY = 1 << 20
 
 
 @torch.no_grad()
@@ -76,7 +77,7 @@ def closest_relation(
     """
     device = facts.device
     chosen = torch.randperm(len(facts), generator=generator)[:JUDGED_FACTS].to(device)
-    others = torch.randperm(num_known, generator=generator)[:JUDGED_AGAINST].to(device)
+    others = _some(num_known, JUDGED_AGAINST, generator).to(device)
     head, tail = facts[chosen, 0], facts[chosen, 2]
     tails, rivals = model.entity(tail).unsqueeze(1), model.entities()[others]
     shares = []
@@ -86,6 +87,13 @@ def closest_relation(
         target = model.compare(queries, tails, curvature)  # (n, 1)
         shares.append((target > model.compare_all(queries, rivals, curvature)).float().mean())
     return int(known[torch.stack(shares).argmax()])
+
+
+def _some(count: int, most: int, generator: torch.Generator) -> Tensor:
+    """At most so many numbers below ``count``; of very many, one may come twice."""
+    if count > MANY:  # a permutation of them all would take longer than what it is for
+        return torch.randint(count, (most,), generator=generator)
+    return torch.randperm(count, generator=generator)[:most]
 
 
 @torch.no_grad()
@@ -132,15 +140,15 @@ def _mean_answers(
     Queries have no height, so theirs is the usual one.
     """
     table = model.entities()
-    sums, weights = torch.zeros_like(table), table.new_zeros(len(table))
-    for part in torch.split(facts, CHUNK):
-        head, relation, tail = part.unbind(dim=1)
+    rows, owner = torch.unique(facts[:, 2], return_inverse=True)
+    sums, weights = table.new_zeros(len(rows), table.shape[1]), table.new_zeros(len(rows))
+    for part, place in zip(torch.split(facts, CHUNK), torch.split(owner, CHUNK), strict=True):
+        head, relation, _ = part.unbind(dim=1)
         scale = model.scale(relation)
         answers = model.answer_of(model.query(head, relation), relation)
-        sums.index_add_(0, tail, scale.unsqueeze(1) * answers)
-        weights.index_add_(0, tail, scale)
-    rows = torch.unique(facts[:, 2])
-    means = sums[rows] / weights[rows].unsqueeze(1)
+        sums.index_add_(0, place, scale.unsqueeze(1) * answers)
+        weights.index_add_(0, place, scale)
+    means = sums / weights.unsqueeze(1)
     if model.heights:
         means[:, -1] = height
     if model.similarity == "dot":

@@ -24,6 +24,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from hale.data.graph import Graph
 from hale.data.keys import Ids, TripleSet
@@ -44,7 +45,7 @@ from hale.settings import Settings, make_settings
 from hale.training import checkpoint
 from hale.training.observer import Observer
 from hale.training.trainer import Trainer
-from hale.training.update.grow import carry_moments, grow
+from hale.training.update.grow import CHUNK, carry_moments, grow
 from hale.training.update.mixture import mixture, rate_factor
 from hale.training.update.options import UpdateOptions
 from hale.training.update.placement import start_new_rows, step_back
@@ -136,7 +137,7 @@ def _train(
     placed = time.perf_counter() - began
 
     device = choose_device(settings.device)
-    anchors = old.model.entities().detach().clone().to(device)
+    anchors = old.model.entities().detach().to(device)  # nothing moves them: no copy is needed
     # The settings of the run stay as they are, so that updates do not slow each other down.
     schedule = settings.model_copy(
         update={
@@ -162,6 +163,7 @@ def _train(
         objective=objective,
         keep="last",
     )
+    del model, moments  # the trainer has its own of both
     run = trainer.fit()
     run.settings = settings
 
@@ -177,7 +179,7 @@ def _train(
     )
     withdrawing = time.perf_counter() - began
 
-    moved = (run.model.entities()[: len(anchors)] - anchors).norm(dim=1).mean()
+    moved = _mean_move(anchors, run.model.entities()[: len(anchors)])
     figures: dict[str, Any] = {
         name: {"before": former[name], "after": _quality(run.model, after, triples)}
         for name, triples in judged.items()
@@ -204,13 +206,22 @@ def _train(
             "placing_seconds": placed,
             "training_seconds": run.summary.seconds,
             "withdrawing_seconds": withdrawing,
-            "mean_move_of_known_entities": moved.item(),
+            "mean_move_of_known_entities": moved,
             "quality": {name: found for name, found in figures.items() if found},
         },
     ]
     if out is not None:
         trainer.write(run, out, overwrite=overwrite)
     return run
+
+
+@torch.no_grad()
+def _mean_move(before: Tensor, after: Tensor) -> float:
+    """The mean of ||e' - e|| over rows (n, d), (n, d), some of them at a time."""
+    total = 0.0
+    for one, other in zip(torch.split(before, CHUNK), torch.split(after, CHUNK), strict=True):
+        total += torch.linalg.vector_norm(other - one, dim=1).double().sum().item()
+    return total / max(1, len(before))
 
 
 def grown(old: Model, settings: Settings, revision: Revision) -> Model:

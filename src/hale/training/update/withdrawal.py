@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import torch
-from torch import Tensor
 
 from hale.data.graph import Graph
 from hale.data.keys import Ids
 from hale.data.known_answers import KnownAnswers
 from hale.engine.randomness import Stream, draw_seed
-from hale.evaluation.ranks import count_above, score_queries
+from hale.evaluation.ranks import count_rivals
 from hale.models import Model
 
 FURTHEST = 1.3
@@ -78,30 +77,19 @@ class MovingRanks:
     targets are among those that stand. Ranks are those of ``filtered_ranks``, ties at their mean.
     """
 
-    @torch.inference_mode()
     def __init__(self, model: Model, triples: Ids, known: KnownAnswers, first: int) -> None:
         self.model, self.triples, self.known, self.first = model, triples, known, first
-        self.targets = model.entities().new_empty(len(triples), 1)
-        self.standing = self._count(0, first)
+        self.standing = count_rivals(model, triples, known, last=first)
 
     @torch.inference_mode()
     def mrr(self) -> float:
         """Mean reciprocal rank as the entities stand."""
-        doubled = 1 + self.standing + self._count(self.first, self.model.size.num_entities)
-        return (2 / doubled).mean().item()
-
-    def _count(self, first: int, last: int) -> Tensor:
-        """Candidates above a triple's tail and those not below it, added: (n,)."""
-        counts = torch.zeros(len(self.triples), dtype=torch.float64, device=self.targets.device)
-        heads, relations, tails = self.triples.T
-        spans = score_queries(self.model, heads, relations, self.known, first=first, last=last)
-        for scored in spans:
-            columns = torch.tensor(tails[scored.part] - first, device=counts.device)
-            if first == 0:
-                self.targets[scored.part] = scored.scores.gather(1, columns[:, None])
-            higher, no_lower = count_above(scored, self.targets[scored.part], columns)
-            counts[scored.part] = (higher + no_lower).double()
-        return counts
+        targets, higher, no_lower = self.standing
+        moving = count_rivals(
+            self.model, self.triples, self.known, targets=targets, first=self.first
+        )
+        doubled = 1 + higher + no_lower + moving.higher + moving.no_lower
+        return (2 / doubled.double()).mean().item()
 
 
 def sample(triples: Ids, seed: int) -> Ids:
