@@ -212,7 +212,7 @@ def package_facts(indices: Iterable[Path]) -> pl.DataFrame:
     facts: dict[Fact, None] = {}
     for path in indices:
         with unpacked(path) as stream:
-            lines = io.TextIOWrapper(cast(IO[bytes], stream), encoding="utf-8", errors="replace")
+            lines = io.TextIOWrapper(stream, encoding="utf-8", errors="replace")
             for stanza in stanzas(lines):
                 facts |= dict.fromkeys(facts_of(stanza))
     table = pl.DataFrame(list(facts), schema=["head", "relation", "tail"], orient="row")
