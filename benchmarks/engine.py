@@ -130,12 +130,13 @@ def render() -> str:
         "",
         "## Growth",
         "",
-        "`hale bench growth`: a step of RotL, d = 32, m = 100, batch 4096, on synthetic graphs. "
+        "`hale bench growth`: a step of RotL, d = 32, m = 100, batch 4096, on synthetic graphs, "
+        "with a block of entities and with all of them. "
         f"{machine_of('growth')}",
         "",
         table(
             rows_of("growth"),
-            {"n": ",", "median_ms": ".1f", "us_per_entity": ".2f", "peak_mb": ".0f"},
+            {"block": "", "n": ",", "median_ms": ".1f", "us_per_entity": ".2f", "peak_mb": ",.0f"},
         ),
         "",
         "![Time and memory of a step over the number of entities](growth.png)",

@@ -97,16 +97,24 @@ def evaluate(
 def growth(
     dim: Annotated[int, typer.Option("--dim", "-d")] = 32,
     queries: Annotated[int, typer.Option("--queries")] = 100,
-    most: Annotated[int, typer.Option("--most", help="Largest number of entities.")] = 1_000_000,
+    block: Annotated[
+        str, typer.Option("--block", help="Entities of a step, beside all of them.")
+    ] = "4096",
+    most: Annotated[
+        int, typer.Option("--most", help="Largest number of entities.", min=1_000)
+    ] = 10_000_000,
+    longest: Annotated[
+        float, typer.Option("--longest", help="Longest step to wait for, in seconds.")
+    ] = 10.0,
     plot: Plot = None,
     out_file: Out = None,
     as_json: Json = False,
 ) -> None:
-    """Time and memory of a step as the number of entities grows (synthetic graphs)."""
+    """Time and memory of a step as entities grow, with blocks and without (synthetic graphs)."""
     from hale.lab.bench.growth import SIZES, growth_rows, plot_growth
 
     sizes = [size for size in SIZES if size <= most]
-    rows = growth_rows(sizes=sizes, dim=dim, queries=queries)
+    rows = growth_rows(sizes=sizes, dim=dim, queries=queries, block=block, longest=longest)
     if plot:
         plot_growth(rows, plot)
     _show(rows, out_file, as_json)

@@ -18,6 +18,7 @@ from hale.data.datasets import load
 from hale.data.graph import SPLITS, Graph
 from hale.engine import uniformity
 from hale.engine.activations import Hanon
+from hale.lab.bench import growth
 from hale.lab.bench.curves import quality_at, reached
 from hale.lab.bench.growth import measure, plot_growth, synthetic
 from hale.lab.bench.kernel import _plain, kernel_rows
@@ -102,16 +103,39 @@ def test_evaluate_rows(folder: Path) -> None:
 
 
 def test_growth(tmp_path: Path) -> None:
-    assert synthetic(50).size == (50, 20)
-    rows = [measure(size, 8, 4, 2) for size in (100, 200)]
-    assert [row["n"] for row in rows] == [100, 200]
+    graph = synthetic(50)
+    assert graph.size == (50, 20)
+    assert list(graph.entities.names[:2]) == ["00", "01"]
+    rows = [measure(size, 8, 4, block, 2) for block in ("30", "all") for size in (100, 200)]
+    assert [(row["block"], row["n"]) for row in rows] == [
+        ("30", 100),
+        ("30", 200),
+        ("all", 100),
+        ("all", 200),
+    ]
     plot_growth(rows, tmp_path / "growth.png")
     assert (tmp_path / "growth.png").read_bytes().startswith(b"\x89PNG")
 
 
 def test_growth_measures_in_processes_of_their_own() -> None:
     rows = bench("growth", "--most", "1000", "--dim", "8", "--queries", "4")["rows"]
-    assert [row["n"] for row in rows] == [1000]
+    assert [(row["block"], row["n"]) for row in rows] == [("4096", 1000), ("all", 1000)]
+
+
+def test_growth_ends_where_a_step_would_take_too_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fake(size: int, dim: int, queries: int, block: str, steps: int) -> dict[str, Any]:
+        return {"block": block, "n": size, "median_ms": 5.0 if block == "8" else 0.01 * size}
+
+    monkeypatch.setattr(growth, "make_settings", lambda **values: None)
+    monkeypatch.setattr(growth, "_measured_apart", fake)
+    # With all entities a step takes 0.1, 1 and would take 10 s.
+    rows = growth.growth_rows(sizes=(10**4, 10**5, 10**6), block="8", longest=9.0)
+    assert [(row["block"], row["n"]) for row in rows] == [
+        *(("8", 10**size) for size in (4, 5, 6)),
+        *(("all", 10**size) for size in (4, 5)),
+    ]
+    once = growth.growth_rows(sizes=(10,), block="all")
+    assert [row["block"] for row in once] == ["all"], "not twice"
 
 
 CURVE = [

@@ -1,4 +1,4 @@
-"""Time and memory of a step as the number of entities grows, at fixed m and d."""
+"""Time and memory of a step as the number of entities grows, with a block of them and with all."""
 
 from __future__ import annotations
 
@@ -6,10 +6,12 @@ import json
 import subprocess
 import sys
 from collections.abc import Sequence
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 
 from hale.data.files import write_whole
 from hale.data.graph import Graph, Vocabulary
@@ -18,13 +20,16 @@ from hale.lab.bench.memory import peak_mb
 from hale.settings import make_settings
 from hale.training.trainer import Trainer
 
-SIZES = (1_000, 3_000, 10_000, 30_000, 100_000, 300_000, 1_000_000)
+SIZES = (1_000, 10_000, 100_000, 1_000_000, 10_000_000)
+BLOCK = "4096"
+ALL = "all"
+LONGEST_STEP = 10.0  # seconds
 NUM_RELATIONS = 20
 TRIPLES_PER_ENTITY = 3
 
 
 def synthetic(num_entities: int, *, seed: int = 0) -> Graph:
-    """A graph of random facts, a few per entity."""
+    """A graph of random facts, a few per entity; its names are made as columns."""
     draws = np.random.default_rng(seed)
     count = TRIPLES_PER_ENTITY * num_entities
     triples = np.stack(
@@ -33,41 +38,70 @@ def synthetic(num_entities: int, *, seed: int = 0) -> Graph:
     )
     return Graph(
         name=f"synthetic-{num_entities}",
-        entities=Vocabulary([str(i) for i in range(num_entities)], "entity"),
-        relations=Vocabulary([str(i) for i in range(NUM_RELATIONS)], "relation"),
+        entities=Vocabulary(_numerals(num_entities), "entity"),
+        relations=Vocabulary(_numerals(NUM_RELATIONS), "relation"),
         train=triples,
         valid=triples[:0],
         test=triples[:0],
     )
 
 
+def _numerals(count: int) -> pl.Series:
+    """0, 1, 2, ... as texts of one length, so that they stand in sorted order."""
+    return pl.arange(count, eager=True).cast(pl.String).str.zfill(len(str(count - 1)))
+
+
 def growth_rows(
-    *, sizes: Sequence[int] = SIZES, dim: int = 32, queries: int = 100, steps: int = 12
+    *,
+    sizes: Sequence[int] = SIZES,
+    dim: int = 32,
+    queries: int = 100,
+    block: str = BLOCK,
+    longest: float = LONGEST_STEP,
+    steps: int = 12,
 ) -> list[dict[str, Any]]:
-    """One row per size, each measured in a process of its own, so that peaks do not mix."""
+    """One row per size with ``block`` entities a step, then one per size with all of them.
+
+    Each is measured in a process of its own, so that peaks do not mix. A series ends before a step
+    would take more than ``longest`` seconds if it grew like N.
+    """
+    make_settings(dim=dim, queries=queries, block=block)  # faults are told before any process
     rows = []
-    for size in sizes:
-        call = f"print(__import__('json').dumps(measure({size}, {dim}, {queries}, {steps})))"
-        code = f"from hale.lab.bench.growth import measure; {call}"
-        done = subprocess.run(  # noqa: S603
-            [sys.executable, "-c", code], capture_output=True, text=True, check=False
-        )
-        if done.returncode:
-            raise HaleError(f"The step at {size:,} entities failed:\n{done.stderr[-2000:]}")
-        rows.append(json.loads(done.stdout.splitlines()[-1]))
+    for choice in dict.fromkeys((block, ALL)):
+        expected = 0.0  # seconds an entity, by the size before
+        for size in sizes:
+            if expected * size > longest:
+                break
+            row = _measured_apart(size, dim, queries, choice, steps)
+            expected = 1e-3 * row["median_ms"] / size
+            rows.append(row)
     return rows
 
 
-def measure(num_entities: int, dim: int, queries: int, steps: int) -> dict[str, Any]:
+def _measured_apart(*arguments: int | str) -> dict[str, Any]:
+    """What ``measure`` says in a new process."""
+    call = f"print(__import__('json').dumps(measure{arguments!r}))"
+    code = f"from hale.lab.bench.growth import measure; {call}"
+    done = subprocess.run(  # noqa: S603
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False
+    )
+    if done.returncode:
+        raise HaleError(f"The step at {arguments[0]:,} entities failed:\n{done.stderr[-2000:]}")
+    row: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return row
+
+
+def measure(num_entities: int, dim: int, queries: int, block: str, steps: int) -> dict[str, Any]:
     """Median time of a step and peak memory of this process."""
     from hale.lab.bench.step import _timed
 
-    settings = make_settings(dim=dim, queries=queries, epochs=1000)
+    settings = make_settings(dim=dim, queries=queries, block=block, epochs=1000)
     trainer = Trainer(synthetic(num_entities), settings)
     for _ in range(3):
         trainer._step()
     times = sorted(_timed(trainer._step) for _ in range(steps))
     return {
+        "block": block,
         "n": num_entities,
         "d": dim,
         "m": queries,
@@ -79,7 +113,7 @@ def measure(num_entities: int, dim: int, queries: int, steps: int) -> dict[str, 
 
 
 def plot_growth(rows: Sequence[dict[str, Any]], target: Path) -> None:
-    """Time and memory over the number of entities, both on logarithmic axes."""
+    """Time and memory over the number of entities, a line for each block, all axes logarithmic."""
     try:
         import matplotlib
     except ImportError:
@@ -88,15 +122,18 @@ def plot_growth(rows: Sequence[dict[str, Any]], target: Path) -> None:
     from matplotlib import pyplot as plt
 
     figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3.8), layout="constrained")
-    sizes = [row["n"] for row in rows]
-    left.loglog(sizes, [row["median_ms"] for row in rows], marker="o", label="a step")
-    line = [rows[-1]["median_ms"] * n / sizes[-1] for n in sizes]
+    for block, series in groupby(rows, key=lambda row: str(row["block"])):
+        part = list(series)
+        sizes = [row["n"] for row in part]
+        name = "all entities" if block == ALL else f"a block of {block}"
+        left.loglog(sizes, [row["median_ms"] for row in part], marker="o", label=name)
+        right.loglog(sizes, [row["peak_mb"] for row in part], marker="o", label=name)
+    last, sizes = rows[-1], sorted({row["n"] for row in rows})
+    line = [last["median_ms"] * n / last["n"] for n in sizes]
     left.loglog(sizes, line, linestyle=":", color="0.5", label="linear in N")
-    left.set_ylabel("milliseconds")
-    right.semilogx(sizes, [row["peak_mb"] for row in rows], marker="o", label="peak memory")
-    right.axhline(2048, linestyle=":", color="0.5", label="2 GB")
-    right.set_ylabel("MB, whole process")
-    right.set_ylim(bottom=0)
+    left.set_ylim(bottom=0.5 * min(row["median_ms"] for row in rows))
+    left.set_ylabel("milliseconds a step")
+    right.set_ylabel("peak memory in MB, whole process")
     for axes in (left, right):
         axes.set_xlabel("entities (N)")
         axes.grid(alpha=0.25)
