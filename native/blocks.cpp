@@ -23,21 +23,34 @@ class Permutation {
         high_mask = static_cast<uint32_t>((uint64_t(1) << (bits - low)) - 1);
     }
 
-    int64_t operator()(int64_t place) const {
-        do {
-            place = once(place);
-        } while (place >= n);
-        return place;
+    // The numbers at `count` places from `start`.
+    std::vector<uint32_t> from(int64_t start, int64_t count) const {
+        std::vector<uint32_t> found(count), waiting(count), walked;
+        for (int64_t i = 0; i < count; ++i) waiting[i] = static_cast<uint32_t>(start + i);
+        found.clear();
+        while (!waiting.empty()) {  // those that are not below n go on
+            walked.resize(waiting.size());
+            once(waiting.data(), waiting.size(), walked.data());
+            waiting.clear();
+            for (uint32_t number : walked) (number < n ? found : waiting).push_back(number);
+        }
+        return found;
     }
 
    private:
-    ALWAYS_INLINE int64_t once(int64_t place) const {
-        uint32_t right = uint32_t(place) & low_mask, left = uint32_t(place >> low);
-        for (int round = 0; round < kRounds; round += 2) {
-            left ^= mix(right ^ keys[round]) & high_mask;
-            right ^= mix(left ^ keys[round + 1]) & low_mask;
+    void once(const uint32_t* places, size_t count, uint32_t* to) const {
+        const uint32_t lows = low_mask, highs = high_mask, shift = low;
+        uint32_t key[kRounds];
+        std::copy(keys, keys + kRounds, key);
+#pragma omp simd
+        for (size_t i = 0; i < count; ++i) {
+            uint32_t right = places[i] & lows, left = places[i] >> shift;
+            for (int round = 0; round < kRounds; round += 2) {
+                left ^= mix(right ^ key[round]) & highs;
+                right ^= mix(left ^ key[round + 1]) & lows;
+            }
+            to[i] = (left << shift) | right;
         }
-        return (int64_t(left) << low) | right;
     }
 
     const int64_t n;
@@ -48,8 +61,7 @@ class Permutation {
 
 void draw(const Draw& ask) {
     const Permutation permute(ask.n, ask.keys);
-    std::vector<uint32_t> ids(ask.s);
-    for (int64_t i = 0; i < ask.s; ++i) ids[i] = static_cast<uint32_t>(permute(ask.start + i));
+    std::vector<uint32_t> ids = permute.from(ask.start, ask.s);
     sort_by(ids, [](uint32_t id) { return id; });
     std::copy(ids.begin(), ids.end(), ask.ids);
 }

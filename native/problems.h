@@ -235,6 +235,7 @@ struct Mask {
 
 struct Step {
     HALE_STEP(HALE_DECLARE)
+};
 
 // How many entities score above, and at or above, a threshold of each query.
 #define HALE_RANKS(FIELD)                                                       \

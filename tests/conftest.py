@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Iterator
 
 import numpy as np
 import pytest
@@ -8,6 +9,7 @@ import torch
 from hypothesis import settings
 
 from hale.data.graph import Graph, Vocabulary
+from hale.engine import library
 
 # On CI the same examples every time; elsewhere new ones, so that the search goes on.
 settings.register_profile("ci", derandomize=True)
@@ -19,6 +21,19 @@ def _draws() -> None:
     """On CI each test draws the same numbers every time, whatever ran before it."""
     if os.environ.get("CI"):
         torch.manual_seed(0)
+
+
+@pytest.fixture
+def choose_engine(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], None]]:
+    """Lets a test say which implementation runs from then on."""
+
+    def choose(name: str) -> None:
+        monkeypatch.setenv("HALE_ENGINE", name)
+        library.look_again()
+
+    yield choose
+    monkeypatch.undo()
+    library.look_again()
 
 
 def ring(num_entities: int, *, held_out: int = 4) -> Graph:

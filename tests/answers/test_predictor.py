@@ -17,7 +17,7 @@ from hale.evaluation.calibration import calibrate, calibration_of
 from hale.models import make_model
 from hale.runs.run import Run, Summary
 from hale.settings import make_settings
-from hale.training.trainer import train
+from hale.training.start import train
 from tests.line_run import line_run
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import time
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -168,16 +169,18 @@ def test_huge_but_finite_scores_are_ranked() -> None:
     assert filtered_ranks(Fixed(scores), np.array([[0, 0, 2]]), nothing_known()).tolist() == [3]
 
 
-def test_chunks_change_nothing(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_chunks_change_nothing(
+    graph: Graph, monkeypatch: pytest.MonkeyPatch, choose_engine: Callable[[str], None]
+) -> None:
     torch.manual_seed(0)
     model = make_model("rote", graph.size, 4)
     triples = graph.both_directions(graph.train)
     whole = filtered_ranks(model, triples, graph.known())
-    monkeypatch.setattr(blocks, "CHUNK_ELEMENTS", 1)  # one query and one entity at a time
+    monkeypatch.setattr(spans, "CHUNK_ELEMENTS", 1)  # one query and one entity at a time
     assert np.array_equal(filtered_ranks(model, triples, graph.known()), whole)
-    monkeypatch.setenv("HALE_ENGINE", "tiles")
+    choose_engine("tiles")
     assert np.array_equal(filtered_ranks(model, triples, graph.known()), whole)
-    monkeypatch.setattr(blocks, "CHUNK_ELEMENTS", 64 * 5)  # five entities, which do not divide 24
+    monkeypatch.setattr(spans, "CHUNK_ELEMENTS", 64 * 5)  # five entities, which do not divide 24
     assert np.array_equal(filtered_ranks(model, triples, graph.known()), whole)
 
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 import torch
 
 from hale.data.graph import GraphSize, KnownAnswers
 from hale.errors import EvaluationError
-from hale.evaluation.spans import score_queries
 from hale.evaluation.ranks import count_above, count_rivals, filtered_ranks
+from hale.evaluation.spans import score_queries
 from hale.models import Model, make_model
 from tests.evaluation.test_evaluator import Fixed
 
@@ -88,10 +90,10 @@ def test_ranks_against_plain_loops(
     loops: bool,
     precision: torch.dtype,
     engine: str,
-    monkeypatch: pytest.MonkeyPatch,
+    choose_engine: Callable[[str], None],
 ) -> None:
     """Ties, known answers, biases and heads that are ruled out, some of them known or targets."""
-    monkeypatch.setenv("HALE_ENGINE", engine)
+    choose_engine(engine)
     model = whole_numbers(name, biases=biases, loops=loops, precision=precision)
     draws = np.random.default_rng(0)
     triples = np.stack([draws.integers(n, size=21) for n in (NUM, 2 * RELS, NUM)], axis=1)
@@ -107,8 +109,8 @@ def test_ranks_against_plain_loops(
 
 
 @pytest.mark.parametrize("engine", ["auto", "tiles"])
-def test_rivals_of_spans_add_up(engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("HALE_ENGINE", engine)
+def test_rivals_of_spans_add_up(engine: str, choose_engine: Callable[[str], None]) -> None:
+    choose_engine(engine)
     model = whole_numbers("transe", biases=True, loops=False, precision=torch.float32)
     draws = np.random.default_rng(1)
     triples = np.stack([draws.integers(n, size=40) for n in (NUM, 2 * RELS, 50)], axis=1)
@@ -129,10 +131,10 @@ def test_rivals_of_spans_add_up(engine: str, monkeypatch: pytest.MonkeyPatch) ->
 @pytest.mark.parametrize("engine", ["auto", "tiles"])
 @pytest.mark.parametrize("bad", [torch.nan, torch.inf, 3e38])
 def test_one_entity_without_a_finite_score_is_noticed(
-    bad: float, engine: str, monkeypatch: pytest.MonkeyPatch
+    bad: float, engine: str, choose_engine: Callable[[str], None]
 ) -> None:
     """The last one, in a tile cut short; the square of 3e38 is beyond float32."""
-    monkeypatch.setenv("HALE_ENGINE", engine)
+    choose_engine(engine)
     model = whole_numbers("transe", biases=False, loops=True, precision=torch.float32)
     with torch.no_grad():
         model.entities()[NUM - 1, 2] = bad

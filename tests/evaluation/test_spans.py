@@ -70,8 +70,8 @@ def test_a_model_that_scores_all_entities_alone_can_be_ranked() -> None:
 
 
 def test_spans_hold_no_more_numbers_than_a_chunk(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(blocks, "CHUNK_ELEMENTS", 1000)
-    monkeypatch.setattr(blocks, "LEAST_QUERIES", 10)
+    monkeypatch.setattr(spans, "CHUNK_ELEMENTS", 1000)
+    monkeypatch.setattr(spans, "LEAST_QUERIES", 10)
     assert spans_of(3, 250, 4) == [(3, 103), (103, 203), (203, 250)], "100 x 10 scores"
     assert spans_of(0, 101, 20) == [(0, 50), (50, 100), (100, 101)], "50 x 20 numbers"
     assert spans_of(7, 7, 4) == []
@@ -83,7 +83,7 @@ def test_a_query_with_many_answers_has_a_chunk_of_its_own(monkeypatch: pytest.Mo
     relations = np.zeros_like(heads)
 
     def sizes(held: int, most: int = 100) -> list[int]:
-        monkeypatch.setattr(blocks, "CHUNK_ELEMENTS", held)
+        monkeypatch.setattr(spans, "CHUNK_ELEMENTS", held)
         parts = list(chunks_of(heads, relations, most, KNOWN))
         assert [part.start for part in parts[1:]] == [part.stop for part in parts[:-1]]
         return [part.stop - part.start for part in parts]
@@ -98,8 +98,8 @@ def test_a_query_with_many_answers_has_a_chunk_of_its_own(monkeypatch: pytest.Mo
 
 def test_blocks_come_chunk_by_chunk_and_span_by_span(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two entities at a time, which do not divide five, and one query at a time."""
-    monkeypatch.setattr(blocks, "CHUNK_ELEMENTS", 2)
-    monkeypatch.setattr(blocks, "LEAST_QUERIES", 1)
+    monkeypatch.setattr(spans, "CHUNK_ELEMENTS", 2)
+    monkeypatch.setattr(spans, "LEAST_QUERIES", 1)
     model = Fixed(TABLE)
     model.dim = 1
     model.entity.weight.data = torch.zeros(5, 1)

@@ -287,7 +287,7 @@ def test_queries_drawn_by_their_answers() -> None:
         """How often the rare query is the one that is drawn."""
         objective = HaLE(Hanon(), num_queries=1, query_power=power)
         draws = torch.Generator().manual_seed(0)
-        picks = [objective._draw(batch, 1, draws, known).item() for _ in range(4000)]
+        picks = [objective.draw(batch, draws, known).item() for _ in range(4000)]
         return picks.count(9) / len(picks)
 
     assert share(0.0) == pytest.approx(0.1, abs=0.02)

@@ -17,7 +17,7 @@ from hale.runs.folder import RunFolder
 from hale.runs.lock import writing_run
 from hale.runs.run import load_run
 from hale.settings import Settings
-from hale.training.trainer import train
+from hale.training.start import train
 from hale.training.update.updater import update
 
 HOLD = """

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import numpy as np
 import torch
 
+from hale.data.keys import Ids
 from hale.engine.randomness import Stream
 from hale.training.batches import Mixed, Shuffled
 
 
-def numbered(start: int, stop: int) -> torch.Tensor:
-    return torch.arange(start, stop).unsqueeze(1).expand(-1, 3)
+def numbered(start: int, stop: int) -> Ids:
+    return np.repeat(np.arange(start, stop)[:, None], 3, axis=1)
 
 
 def test_an_epoch_holds_every_triple_once() -> None:
@@ -23,6 +25,16 @@ def test_an_epoch_holds_every_triple_once() -> None:
         list(range(10))
     ] * 2
     assert epochs[0] != epochs[1]
+
+
+def test_both_directions_come_from_one() -> None:
+    triples = np.array([[0, 0, 1], [2, 1, 3], [4, 0, 5]])
+    batches = Shuffled(triples, 4, seed=1, relations=2)
+    assert batches.steps_per_epoch == 2
+    seen = sorted(row for step in range(2) for row in batches.at(step).tolist())
+    turned = [[1, 2, 0], [3, 3, 2], [5, 2, 4]]
+    assert seen == sorted([*triples.tolist(), *turned])
+    assert triples.tolist() == [[0, 0, 1], [2, 1, 3], [4, 0, 5]], "they stay as they are"
 
 
 def test_a_batch_depends_on_the_step_alone() -> None:

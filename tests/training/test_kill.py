@@ -20,7 +20,7 @@ CHILD = """
 import sys
 sys.path.insert(0, sys.argv[1])
 from conftest import ring
-from hale.training.trainer import train
+from hale.training.start import train
 graph = ring(400)
 train(ring(8), epochs=1, dim=4)  # what PyTorch does on first use is done before the clock runs
 print("ready", flush=True)

@@ -24,8 +24,9 @@ from hale.objectives import Loss
 from hale.runs.folder import RunFolder
 from hale.runs.run import Record, Run, load_run
 from hale.settings import Settings, make_settings
+from hale.training.start import train
 from hale.training.stopping import Clock
-from hale.training.trainer import Trainer, train
+from hale.training.trainer import Trainer
 from tests.conftest import ring
 
 FAST = {"dim": 8, "batch_size": 32, "queries": 8}
@@ -252,7 +253,7 @@ def test_budget_counts_training_only_and_resumes_with_the_rest(
 def test_a_long_stretch_without_validation_is_saved(
     graph: Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("hale.training.trainer.SAVE_SECONDS", -1.0)
+    monkeypatch.setattr("hale.training.keeping.SAVE_SECONDS", -1.0)
 
     class Kill(StopAt):
         def stepped(self, clock: Clock, progress: float, losses: dict[str, float]) -> None:

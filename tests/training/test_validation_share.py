@@ -12,8 +12,9 @@ import pytest
 from hale.errors import HaleWarning
 from hale.evaluation.validation import Validation
 from hale.settings import make_settings
+from hale.training.start import train
 from hale.training.stopping import Clock, StopRule
-from hale.training.trainer import Trainer, train
+from hale.training.trainer import Trainer
 from hale.training.validation_share import LEAST, Plan, ValidationShare, plan
 from tests.conftest import ring
 from tests.evaluation.test_evaluator import Fixed

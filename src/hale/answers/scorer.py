@@ -33,7 +33,7 @@ class Scorer:
     """Scores of a run's model in blocks, and the best of them.
 
     ``chunk`` is how many queries are answered at once, each by a span of the entities after the
-    other, so that memory stays the same however many there are of both (blocks.CHUNK_ELEMENTS).
+    other, so that memory stays the same however many there are of both (spans.CHUNK_ELEMENTS).
     What is left out, and a head that is no answer to its own query, is minus infinity.
     """
 

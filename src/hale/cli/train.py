@@ -72,8 +72,8 @@ def train(
     from hale.data.files import free_folder
     from hale.evaluation.evaluator import evaluate as evaluate_run
     from hale.runs.systems import complete
-    from hale.training.trainer import check
-    from hale.training.trainer import train as train_run
+    from hale.training.start import check
+    from hale.training.start import train as train_run
 
     settings = complete(**({} if resume else given))
     check(settings)  # faults are told before anything is read or fetched

@@ -146,6 +146,11 @@ class KnownAnswers:
         made._parts = (*before, index_of(splits, num_relations, turned=True))
         return made
 
+    @property
+    def index(self) -> Index | None:
+        """The answers of all queries in one index; None where there are several."""
+        return self._parts[0] if len(self._parts) == 1 else None
+
     def _key(self, heads: Ids, relations: Ids) -> Ids:
         """The keys of queries: (B,), (B,) -> (B,)."""
         return pair_keys(heads, relations, (1 + int(heads.max(initial=-1)), self._width))

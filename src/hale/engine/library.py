@@ -18,7 +18,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from hale.engine.structures import FUNCTIONS, fingerprint
+from hale.engine.signatures import FUNCTIONS, fingerprint
 from hale.errors import InputError
 
 # One library per instruction set, each able to run all that those before it can.

@@ -34,8 +34,14 @@ def draw_seed(seed: int, stream: Stream, counter: int = 0) -> int:
 
 
 @contextmanager
-def seeded(seed: int, stream: Stream, counter: int = 0) -> Iterator[None]:
-    """Let PyTorch's own generator begin a sequence; afterwards it goes on as if nothing were."""
+def seeded(seed: int, stream: Stream, counter: int = 0, *, only: bool = True) -> Iterator[None]:
+    """Let PyTorch's own generator begin a sequence; afterwards it goes on as if nothing were.
+
+    With ``only`` false, where nothing will be drawn, nothing is done.
+    """
+    if not only:
+        yield
+        return
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(draw_seed(seed, stream, counter))
         yield

@@ -1,13 +1,8 @@
-"""What the native kernel's functions take: structures, field by field those of native/problems.h.
-
-A field that differs from its C++ twin in name, kind, place or size would be read as another, so the
-library tells its fields and is refused where they are not these.
-"""
+"""What the native kernel's functions take, field by field the structures of native/problems.h."""
 
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Iterable
 
 
 class Uniformity(ctypes.Structure):
@@ -233,6 +228,7 @@ class Step(ctypes.Structure):
         ("by_shifts", ctypes.c_void_p),
         ("by_alphas", ctypes.c_void_p),
         ("by_scales", ctypes.c_void_p),
+    )
 
 
 class Ranks(ctypes.Structure):
@@ -271,43 +267,3 @@ class Pairs(ctypes.Structure):
         ("columns", ctypes.c_void_p),
         ("scores", ctypes.c_void_p),
     )
-
-
-FUNCTIONS: dict[str, type[ctypes.Structure]] = {
-    "hale_uniformity": Uniformity,
-    "hale_alignment": Alignment,
-    "hale_turn": Turn,
-    "hale_turn_back": Turn,
-    "hale_gather_rows": Rows,
-    "hale_add_rows": Rows,
-    "hale_sum_rows": SumRows,
-    "hale_adam_rows": AdamRows,
-    "hale_draw_block": Draw,
-    "hale_places": Find,
-    "hale_leave": Leave,
-    "hale_mask": Mask,
-    "hale_step": Step,
-    "hale_count_above": Ranks,
-    "hale_score_pairs": Pairs,
-}
-
-_KINDS = {
-    ctypes.c_int64: "int",
-    ctypes.c_int32: "int",
-    ctypes.c_float: "float",
-    ctypes.c_double: "float",
-    ctypes.c_void_p: "pointer",
-}
-
-
-def fingerprint(structures: Iterable[type[ctypes.Structure]]) -> str:
-    """One line a structure: its name, and of each field name:kind:offset:size."""
-    return "".join(
-        f"{structure.__name__} {' '.join(_told_fields(structure))}\n" for structure in structures
-    )
-
-
-def _told_fields(structure: type[ctypes.Structure]) -> Iterable[str]:
-    for name, kind, *_ in structure._fields_:
-        place = getattr(structure, name)
-        yield f"{name}:{_KINDS[kind]}:{place.offset}:{place.size}"

@@ -6,7 +6,7 @@ dozen, each through memory: at 4096 positives and d = 32 they cost a step as muc
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
@@ -19,6 +19,14 @@ from hale.engine.structures import Turn
 
 ROWS_OF_THREAD = 256  # fewer are not worth another thread
 MOST_OF_TABLES = 1 << 22  # numbers of a relation table, of which each thread sums up two
+
+
+class Rotation(NamedTuple):
+    """The tables of relations that rotate: unit pairs (2R, d), shifts (2R, d), alphas (2R, 1)."""
+
+    turns: Tensor
+    shifts: Tensor | None = None
+    alphas: Tensor | None = None
 
 
 def turn(

@@ -1,4 +1,4 @@
-"""Blocks: the scores of many queries and all entities, a bounded table of them at a time.
+"""Spans: the scores of many queries and all entities, a bounded table of them at a time.
 
 Whoever needs scores themselves takes them from ``score_queries``; ranks are counted without where
 the kernel runs (hale.evaluation.ranks).

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import ClassVar, Literal, TypedDict, get_args
+from typing import ClassVar
 
 import torch
 from torch import Tensor, nn
@@ -15,30 +15,17 @@ from hale.data.graph import GraphSize
 from hale.engine import geometry
 from hale.engine.blocks import Block
 from hale.engine.rows import look_up, with_rows
+from hale.engine.turns import Rotation
 from hale.errors import SettingsError
 from hale.models.dropout import Dropout
+from hale.models.options import Similarity
 from hale.models.tables import Table, relation_table
-
-Similarity = Literal["l2", "dot", "hyperbolic"]
-SIMILARITIES: tuple[Similarity, ...] = get_args(Similarity)
 
 # softplus(ONE) = 1: every relation's scale starts at one.
 ONE = math.log(math.e - 1)
 
 # The score of what is ruled out: below all others, and finite, since NaN and infinity are faults.
 LAST = -1e30
-
-
-class Options(TypedDict, total=False):
-    """What any model can be asked for beside its size."""
-
-    init_scale: float
-    near: float
-    similarity: Similarity | None  # the model's own where None
-    biases: bool | None
-    dropout: float
-    heights: bool
-    loops: bool
 
 
 class Model(nn.Module, ABC):
@@ -147,6 +134,10 @@ class Model(nn.Module, ABC):
             return queries
         dropped: Tensor = self.dropout(queries)
         return dropped
+
+    def rotation(self) -> Rotation | None:
+        """What turns a head into a query, where nothing else does; None for other models."""
+        return None
 
     def entities(self) -> Tensor:
         """All entity vectors (N, d), or (N, d + 1) with heights."""

@@ -10,7 +10,8 @@ from torch import Tensor, nn
 
 from hale.data.graph import GraphSize
 from hale.engine import geometry
-from hale.models.base import Model, Options
+from hale.models.base import Model
+from hale.models.options import Options
 from hale.models.tables import relation_table
 
 

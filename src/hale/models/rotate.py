@@ -7,8 +7,9 @@ from typing import Unpack
 from torch import Tensor
 
 from hale.data.graph import GraphSize
-from hale.engine.turns import turn
-from hale.models.base import Model, Options
+from hale.engine.turns import Rotation, turn
+from hale.models.base import Model
+from hale.models.options import Options
 from hale.models.tables import Turns, even
 
 
@@ -30,6 +31,10 @@ class RotatE(Model):
         super().__init__(size, even(dim, of="RotatE"), **options)
         self.turn = Turns(size, dim, self.near)
 
+    def rotation(self) -> Rotation:
+        """Its tables."""
+        return Rotation(self.turn.unit())
+
     def transform(self, vectors: Tensor, relation: Tensor) -> Tensor:
         """(B, d), (B,) -> (B, d)."""
-        return turn(vectors, relation, self.turn.unit())
+        return turn(vectors, relation, *self.rotation())

@@ -7,8 +7,8 @@ from typing import Unpack
 from torch import Tensor
 
 from hale.data.graph import GraphSize
-from hale.engine.turns import turn
-from hale.models.base import Options
+from hale.engine.turns import Rotation, turn
+from hale.models.options import Options
 from hale.models.shifted import Shifted
 from hale.models.tables import Turns, even
 
@@ -35,6 +35,10 @@ class RotE(Shifted):
         """Rotated in d/2 planes."""
         return turn(vectors, relation, self.turn.unit())
 
+    def rotation(self) -> Rotation:
+        """Its tables."""
+        return Rotation(self.turn.unit(), self.shift.weight)
+
     def transform(self, vectors: Tensor, relation: Tensor) -> Tensor:
         """Turned and shifted at once."""
-        return turn(vectors, relation, self.turn.unit(), self.shift.weight)
+        return turn(vectors, relation, *self.rotation())

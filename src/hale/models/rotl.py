@@ -7,8 +7,8 @@ from typing import Unpack
 from torch import Tensor, nn
 
 from hale.data.graph import GraphSize
-from hale.engine.turns import turn
-from hale.models.base import Options
+from hale.engine.turns import Rotation, turn
+from hale.models.options import Options
 from hale.models.rote import RotE
 from hale.models.tables import relation_table
 
@@ -33,6 +33,10 @@ class RotL(RotE):
         self.alpha = relation_table(size, 1)
         nn.init.ones_(self.alpha.weight)
 
+    def rotation(self) -> Rotation:
+        """Its tables."""
+        return Rotation(self.turn.unit(), self.shift.weight, self.alpha.weight)
+
     def transform(self, vectors: Tensor, relation: Tensor) -> Tensor:
         """(B, d), (B,) -> (B, d)."""
-        return turn(vectors, relation, self.turn.unit(), self.shift.weight, self.alpha.weight)
+        return turn(vectors, relation, *self.rotation())

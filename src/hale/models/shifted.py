@@ -8,7 +8,8 @@ from typing import Unpack
 from torch import Tensor, nn
 
 from hale.data.graph import GraphSize
-from hale.models.base import Model, Options
+from hale.models.base import Model
+from hale.models.options import Options
 from hale.models.tables import relation_table
 
 

@@ -113,6 +113,11 @@ class HaLE(Objective):
             query_power=settings.query_power,
         )
 
+    @property
+    def bounded(self) -> bool:
+        """Whether the activation is."""
+        return math.isfinite(self.activation.bound)
+
     def at(self, progress: float) -> Self:
         """The objective at a share of the run: its bounds on the way from gamma_start."""
         start = self.gamma_start
@@ -138,10 +143,10 @@ class HaLE(Objective):
         entities, heads, tails = model.look_up(block, head, tail)
         queries = model.query_of(heads, relation)  # (B, d)
         scale = self._scale(model, relation, queries)  # (B,)
-        count = self.num_queries or max(1, round((self.alpha or 0) * len(triples)))
-        drawn = self._draw(triples, count, generator, known).to(triples.device)
-        gammas = self._bounds(relation, known, scale)
-        out = self._left_out(model, triples.index_select(0, drawn), known, block)
+        drawn = self.draw(triples, generator, known).to(triples.device)
+        bounds = self.bounds(known, scale)
+        gammas = None if bounds is None else bounds.index_select(0, relation)
+        out = self.left_out(model, triples.index_select(0, drawn), known, block)
         found = contrast(
             queries,
             tails,
@@ -162,27 +167,28 @@ class HaLE(Objective):
     ) -> Estimate:
         """How the sums over the block stand for sums over all."""
         bounds = None
-        if math.isfinite(self.activation.bound):
+        if self.bounded:
             bounds = torch.full((len(drawn),), self.activation.bound, device=drawn.device)
             if gammas is not None:
                 bounds = gammas.index_select(0, drawn)
         return out.estimate(block, bounds, drawn.device)
 
-    def _bounds(self, relation: Tensor, known: KnownAnswers | None, like: Tensor) -> Tensor | None:
-        """The bound of the activation for each query (B,); None where all have the same."""
+    def bounds(self, known: KnownAnswers | None, like: Tensor) -> Tensor | None:
+        """The bound of the activation for each relation (2R,); None where all have the same."""
         if self.gamma_two_way is None or not isinstance(self.activation, Hanon | Halin):
             return None
         if known is None:
             raise InputError("gamma_two_way needs the known answers of the training triples.")
-        two_way = torch.from_numpy(known.two_way).to(relation.device)
+        two_way = torch.from_numpy(known.two_way).to(like.device)
         gammas = like.new_full((len(two_way),), self.activation.gamma)
         gammas[two_way] = self.gamma_two_way
-        return gammas.index_select(0, relation)
+        return gammas
 
-    def _draw(
-        self, triples: Tensor, count: int, generator: torch.Generator, known: KnownAnswers | None
+    def draw(
+        self, triples: Tensor, generator: torch.Generator, known: KnownAnswers | None
     ) -> Tensor:
-        """The places (m,) in the batch whose queries are sampled, none twice."""
+        """The places (m,) in the batch (B, 3) whose queries are sampled, none twice."""
+        count = self.num_queries or max(1, round((self.alpha or 0) * len(triples)))
         if not self.query_power:
             return torch.randperm(len(triples), generator=generator)[:count]
         if known is None:
@@ -195,7 +201,7 @@ class HaLE(Objective):
     def _scale(self, model: Model, relation: Tensor, like: Tensor) -> Tensor:
         return model.scale(relation) if self.relation_scale else like.new_ones(len(relation))
 
-    def _left_out(
+    def left_out(
         self, model: Model, sampled: Tensor, known: KnownAnswers | None, block: Block | None
     ) -> LeftOut:
         """What the sums of the sampled triples (m, 3) leave out."""
@@ -206,5 +212,5 @@ class HaLE(Objective):
             ruled_out=model.ruled_out(sampled[:, 1]),
             block=block,
             # a bounded sum has what is known of all entities beside what the block tells
-            keep="entity" if math.isfinite(self.activation.bound) else "column",
+            keep="entity" if self.bounded else "column",
         )

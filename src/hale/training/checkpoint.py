@@ -48,10 +48,8 @@ def save(folder: RunFolder, state: State, model: Model, optimizer: Optimizer) ->
     folder.write_lines(HISTORY, [asdict(record) for record in state.history])
 
 
-def resume(
-    folder: RunFolder, model: Model, optimizer: Optimizer
-) -> tuple[State, dict[str, Tensor]]:
-    """Put model and optimiser back as they were -> the state, and the weights that are kept.
+def resume(folder: RunFolder, model: Model, optimizer: Optimizer) -> State:
+    """Put model and optimiser back as they were -> the state; what is kept stays in the folder.
 
     Without a checkpoint (a kill before the first save) the run begins anew.
     """
@@ -60,14 +58,14 @@ def resume(
             f"The run {folder.path} is an update of another run, and an update is not resumed. "
             "Use it as it is, update it again, or train on its graph anew."
         )
-    kept, about_kept = folder.read_tensors(MODEL)
+    _, about_kept = folder.read_tensors(MODEL)
     if not folder.has(CHECKPOINT):
         if about_kept.get("step") or folder.has(HISTORY):
             raise RunError(
                 f"The run {folder.path} cannot be resumed: {CHECKPOINT} is missing. "
                 "Its model can still be used; to train again, choose another folder."
             )
-        return State(), {}
+        return State()
     tensors, about = folder.read_tensors(CHECKPOINT)
     with folder.blaming(CHECKPOINT, "does not fit"):
         state = State(
@@ -79,15 +77,19 @@ def resume(
         model.load_state_dict(_section(tensors, "model/"))
         optimizer.restore(_section(tensors, "optimizer/"))
     if state.kept_step == state.clock.step:  # a kill may have come before the model was written
-        kept = {name: value.clone() for name, value in model.state_dict().items()}
-        folder.write_tensors(MODEL, kept, {"step": state.kept_step})
+        folder.write_tensors(MODEL, model.state_dict(), {"step": state.kept_step})
     elif about_kept.get("step") != state.kept_step:
         raise RunError(
             f"The run {folder.path} is damaged: {MODEL} is of step {about_kept.get('step')}, "
             f"but {CHECKPOINT} keeps step {state.kept_step}."
         )
     folder.write_lines(HISTORY, [asdict(record) for record in state.history])
-    return state, kept
+    return state
+
+
+def weights(folder: RunFolder) -> dict[str, Tensor]:
+    """The weights of a run's checkpoint, its last state."""
+    return _section(folder.read_tensors(CHECKPOINT)[0], "model/")
 
 
 def moments(folder: RunFolder) -> dict[str, Tensor]:

@@ -64,7 +64,7 @@ class Optimizer(ABC):
             gradient = parameter.grad
             if gradient is None:
                 continue
-            mine = self.kept.get(name) or self._begin(name, parameter)
+            mine = self.beside(name)
             if gradient.is_sparse:
                 self.move_rows(parameter.detach(), *touched(gradient), mine, rate)
                 continue
@@ -93,14 +93,19 @@ class Optimizer(ABC):
         for name, parameter in self.parameters.items():
             if f"{name}/{STEP}" in state:
                 self.kept[name] = {
-                    STEP: state[f"{name}/{STEP}"].to(self._place(parameter)),
+                    STEP: state[f"{name}/{STEP}"].to(self._place(parameter), copy=True),
                     **{
-                        field: state[f"{name}/{field}"].to(parameter.device)
+                        # a copy: what comes from a file is not to be written to
+                        field: state[f"{name}/{field}"].to(parameter.device, copy=True)
                         for field in self.fields
                     },
                 }
 
-    def _begin(self, name: str, parameter: Tensor) -> dict[str, Tensor]:
+    def beside(self, name: str) -> dict[str, Tensor]:
+        """What is kept beside a parameter."""
+        if name in self.kept:
+            return self.kept[name]
+        parameter = self.parameters[name]
         zeros = {field: torch.zeros_like(parameter) for field in self.fields}
         self.kept[name] = {STEP: torch.zeros((), device=self._place(parameter)), **zeros}
         return self.kept[name]
@@ -148,13 +153,17 @@ class Adam(Optimizer):
             maximize=False,
         )
 
+    def corrected(self, rate: float, kept: dict[str, Tensor]) -> float:
+        """The rate of one more step for rows of a table, with both corrections of their bias."""
+        kept[STEP] += 1
+        count = kept[STEP].item()
+        return rate * math.sqrt(1 - 0.999**count) / (1 - 0.9**count)
+
     def move_rows(
         self, table: Tensor, ids: Tensor, rows: Tensor, kept: dict[str, Tensor], rate: float
     ) -> None:
         """By the kernel where it runs; else by torch calls, the reference."""
-        kept[STEP] += 1
-        count = kept[STEP].item()
-        rate *= math.sqrt(1 - 0.999**count) / (1 - 0.9**count)
+        rate = self.corrected(rate, kept)
         means, squares = kept["exp_avg"], kept["exp_avg_sq"]
         tables = (table, means, squares)
         if kernel.takes(*tables, rows) and all(x.is_contiguous() for x in tables):

@@ -5,24 +5,22 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Mapping
-from contextlib import nullcontext
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Literal
 
 import torch
 from torch import Tensor
 
-from hale.data.graph import Graph, GraphSize
+from hale.data.graph import Graph
 from hale.engine.device import choose_device, keep_freed_memory, use_threads
 from hale.engine.randomness import Stream, generator, seeded
-from hale.errors import EvaluationError, RunError, SettingsError, TrainingError
+from hale.errors import EvaluationError, SettingsError, TrainingError
 from hale.evaluation.validation import Validation
-from hale.objectives import Criterion, Loss
+from hale.objectives import Criterion, HaLE, Loss
 from hale.runs.folder import METRICS, ORIGIN, RunFolder
-from hale.runs.lock import writing_run
 from hale.runs.run import Record, Run, Summary
-from hale.runs.systems import build_model, build_objective, complete, given_in
+from hale.runs.systems import build_model, build_objective
 from hale.settings import Settings
 from hale.training import checkpoint
 from hale.training.batches import Batches, Shuffled
@@ -30,65 +28,14 @@ from hale.training.block import blocks_of
 from hale.training.checkpoint import State
 from hale.training.divergence import not_finite
 from hale.training.interrupt import stop_on_signal
+from hale.training.keeping import Keeper
+from hale.training.native_step import step_for
 from hale.training.observer import Observer
 from hale.training.optimizers import make_optimizer
 from hale.training.stopping import StopRule
 from hale.training.validation_share import ValidationShare
 
-# A run is saved after every validation, and in between when this much time has passed.
-SAVE_SECONDS = 60.0
-
 Keep = Literal["best", "last"]
-
-
-def train(
-    graph: Graph | None,
-    settings: Settings | None = None,
-    *,
-    out: str | Path | None = None,
-    resume: bool = False,
-    overwrite: bool = False,
-    observer: Observer | None = None,
-    **values: object,
-) -> Run:
-    """Train a model on a graph and return the run in the state that validation kept.
-
-    Give ``settings``, or their values by name: ``train(graph, model="rotl",
-    dim=32, budget="60s")``; both mean the same, and what is not given is completed as suits the
-    strategy, the model and the graph (``complete``). With ``out`` the run lives in that folder
-    from the first moment, nobody else may write it meanwhile, and a run that is there is replaced
-    only on request (``overwrite=True``). Ctrl-C stops after the step at hand with everything
-    saved; ``run.summary.stopped_by`` says so.
-
-    ``resume=True`` goes on with the run in ``out`` after any kind of end, with
-    the settings and the graph that it has; those given beside it must agree.
-    """
-    if settings is not None and values:
-        raise SettingsError([f"give settings, or their values by name, not both ({[*values]})"])
-    given = values if settings is None else given_in(settings)
-    if resume:
-        if out is None:
-            raise RunError("To resume, name the folder of the run (out).")
-        folder = RunFolder(out)
-        with writing_run(out):
-            graph, stored = checkpoint.agreed(folder, graph, given)
-            trainer = Trainer(graph, stored, observer)
-            trainer.resume(folder)
-            return trainer.fit()
-    if graph is None:
-        raise SettingsError(["a graph is needed, unless a run is resumed"])
-    with writing_run(out):
-        trainer = Trainer(graph, complete(graph, **given), observer)
-        if out is not None:
-            trainer.begin(out, overwrite=overwrite)
-        return trainer.fit()
-
-
-def check(settings: Settings) -> None:
-    """Refuse names and combinations that do not exist, before a graph is read or fetched."""
-    build_objective(settings)
-    build_model(settings, GraphSize(1, 1))
-    choose_device(settings.device)
 
 
 class Trainer:
@@ -120,7 +67,6 @@ class Trainer:
         self.graph = graph
         self.settings = settings
         self.observer = observer
-        self.folder: RunFolder | None = None
         self.threads = use_threads(settings.threads)
         keep_freed_memory()
         self.device = choose_device(settings.device)
@@ -136,8 +82,13 @@ class Trainer:
         if moments:
             self.optimizer.restore(moments)
         if batches is None:
-            both = torch.tensor(graph.both_directions(graph.train), device=self.device)  # (2n, 3)
-            batches = Shuffled(both, settings.batch_size, settings.seed)
+            batches = Shuffled(
+                graph.train,
+                settings.batch_size,
+                settings.seed,
+                relations=len(graph.relations),
+                device=self.device,
+            )
         self.batches = batches
         self.blocks = blocks_of(settings, graph.size.num_entities)
         self.known_train = graph.known("train")
@@ -148,27 +99,37 @@ class Trainer:
         self.rule = StopRule(settings, self.steps_per_epoch)
         self.share = ValidationShare(settings, self.validation, self.rule)
         self.state = State()
-        self.kept_weights: dict[str, Tensor] = {}  # none until a state is kept
-        self.saved = time.monotonic()
+        self.keeper = Keeper(self.model, self.optimizer)
+        self.native_step = step_for(
+            self.model, self.objective, self.optimizer, self.known_train, self.blocks
+        )
+
+    @property
+    def folder(self) -> RunFolder | None:
+        """Where the run lives, if not in memory alone."""
+        return self.keeper.folder
 
     def begin(self, out: str | Path, *, overwrite: bool = False) -> None:
         """Let the run live in a new folder."""
-        self.folder = RunFolder.create(
-            out, self.settings, self.graph, self._weights(), overwrite=overwrite
-        )
+        began, weights = time.monotonic(), self.model.state_dict()
+        folder = RunFolder.create(out, self.settings, self.graph, weights, overwrite=overwrite)
+        self.keeper.begin(folder, time.monotonic() - began)
 
     def resume(self, folder: RunFolder) -> None:
         """Go on where the run in the folder stopped."""
-        self.folder = folder
-        self.state, self.kept_weights = checkpoint.resume(folder, self.model, self.optimizer)
+        self.state = self.keeper.resume(folder)
         self.share.apply(self.state.clock)
         if self.rule.reason(self.state.clock) is None:
             folder.remove(METRICS)  # they speak of weights that are about to change
 
     def fit(self) -> Run:
         """Train until a rule or Ctrl-C ends it; the model ends in the state that is kept."""
-        clock = self.state.clock
+        clock, history = self.state.clock, self.state.history
         stopped_by = self.rule.reason(clock)
+        unjudged = clock.step and (not history or history[-1].step < clock.step)
+        if unjudged and (stopped_by or self.rule.is_due(clock)):  # a kill came at a validation
+            self._validate()
+            stopped_by = stopped_by or self.rule.reason(clock)
         with stop_on_signal() as interrupted:
             while stopped_by is None:
                 began = time.perf_counter()
@@ -188,10 +149,9 @@ class Trainer:
                     stopped_by = stopped_by or self.rule.reason(clock)
                 if interrupted.is_set() and stopped_by is None:
                     stopped_by = "interrupt"
-                if stopped_by == "interrupt" or time.monotonic() - self.saved > SAVE_SECONDS:
+                if stopped_by == "interrupt" or self.keeper.is_due:
                     self._save()
-        if self.kept_weights:
-            self.model.load_state_dict(self.kept_weights)
+        self.keeper.restore(self.state)
         run = Run(
             settings=self.settings,
             graph=self.graph,
@@ -213,34 +173,45 @@ class Trainer:
             if run.origin:
                 folder.write_json(ORIGIN, run.origin)
 
-        weights = self._weights()
+        weights = self.model.state_dict()
         RunFolder.create(out, run.settings, run.graph, weights, overwrite=overwrite, fill=fill)
         run.path = Path(out)
         run.stamp = RunFolder(out).stamp()
 
     def _step(self) -> Loss:
         """One batch: loss, gradients, update."""
-        clock = self.state.clock
-        self.model.train()
-        draws = generator(self.settings.seed, Stream.SAMPLE, clock.step)
+        clock, seed = self.state.clock, self.settings.seed
+        if not self.model.training:
+            self.model.train()
         self.optimizer.clear()
         progress = self.rule.progress(clock)
+        rate = self.settings.learning_rate * self.rule.rate(clock)
         objective = self.objective.at(progress)
         start, end = self.settings.dropout_start, self.settings.dropout
         if start is not None:
             self.model.dropout.share = start + progress * (end - start)
         batch = self.batches.at(clock.step)
-        drops = seeded(self.settings.seed, Stream.DROPOUT, clock.step)
-        with drops if self.model.dropout.share else nullcontext():
-            block = None if self.blocks is None else self.blocks.at(clock.step)
-            loss = objective(self.model, batch, draws, self.known_train, block)
+        block = None if self.blocks is None else self.blocks.at(clock.step)
+        draws = generator(seed, Stream.SAMPLE, clock.step)
+        if self.native_step is not None:
+            assert isinstance(objective, HaLE)
+            assert block is not None
+            drops = generator(seed, Stream.DROPOUT, clock.step)
+            loss = self.native_step(objective, batch, draws, drops, block, rate)
+            self._refuse_non_finite(loss)
+        else:
+            with seeded(seed, Stream.DROPOUT, clock.step, only=self.model.dropout.share > 0):
+                loss = objective(self.model, batch, draws, self.known_train, block)
+            self._refuse_non_finite(loss)
+            loss.total.backward()  # type: ignore[no-untyped-call]
+            self.optimizer.step(rate)
+        clock.step += 1
+        return loss
+
+    def _refuse_non_finite(self, loss: Loss) -> None:
         if not math.isfinite(loss.total.item()):
             parts = [name for name, part in loss.parts.items() if not torch.isfinite(part)]
             raise self._not_finite(f"loss ({' and '.join(parts) or 'total'})")
-        loss.total.backward()  # type: ignore[no-untyped-call]
-        self.optimizer.step(self.settings.learning_rate * self.rule.rate(clock))
-        clock.step += 1
-        return loss
 
     def _validate(self) -> None:
         """Rank the validation sample, keep the state if it is the best, save."""
@@ -259,29 +230,31 @@ class Trainer:
         best = state.kept
         # Without a valid split there is nothing to compare: the latest is kept.
         better = best is None or not metrics or metrics["mrr"] > best.metrics["mrr"]
+        judged = replace(clock)
+        self.rule.judge(judged, better=better)
+        ending = self.rule.reason(judged) is not None
+        keep = better or self.keep == "last"
+        if ending and not keep and len(self.validation.others):
+            self.keeper.save(state)  # not judged yet, so that a kill from here on costs nothing
+            kept, last = self.keeper.kept(), self.keeper.last()
+            keep = self.validation.prefers_last(self.model, last, kept)
         state.history.append(record)
         self.rule.judge(clock, better=better)
-        keep = better or self.keep == "last"
-        weights = self._weights()
-        if not keep and self.rule.reason(clock):
-            keep = self.validation.prefers_last(self.model, weights, self.kept_weights)
+        save = ending or self.keeper.affordable
+        keep = keep and save
         if keep:
-            state.kept_step, self.kept_weights = clock.step, weights
+            self.keeper.keep(state)
         clock.validation_seconds += time.perf_counter() - began
-        self._save()
+        if save:
+            self._save()
         if self.observer:
             self.observer.validated(record, kept=keep)
 
     def _save(self) -> None:
         # Interrupted before any validation: keep what there is.
         if self.state.kept is None or self.keep == "last":
-            self.state.kept_step, self.kept_weights = self.state.clock.step, self._weights()
-        if self.folder is not None:
-            checkpoint.save(self.folder, self.state, self.model, self.optimizer)
-        self.saved = time.monotonic()
-
-    def _weights(self) -> dict[str, Tensor]:
-        return {name: value.detach().clone() for name, value in self.model.state_dict().items()}
+            self.keeper.keep(self.state)
+        self.keeper.save(self.state)
 
     def _summary(self, stopped_by: str) -> Summary:
         clock = self.state.clock

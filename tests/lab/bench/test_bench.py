@@ -106,10 +106,10 @@ def test_growth(tmp_path: Path) -> None:
     graph = synthetic(50)
     assert graph.size == (50, 20)
     assert list(graph.entities.names[:2]) == ["00", "01"]
-    rows = [measure(size, 8, 4, block, 2) for block in ("30", "all") for size in (100, 200)]
+    rows = [measure(size, 8, 4, block, 2) for block in ("80", "all") for size in (100, 200)]
     assert [(row["block"], row["n"]) for row in rows] == [
-        ("30", 100),
-        ("30", 200),
+        ("80", 100),
+        ("80", 200),
         ("all", 100),
         ("all", 200),
     ]

@@ -27,7 +27,7 @@ from hale.runs.run import Run, load_run
 from hale.runs.systems import complete, train_alike
 from hale.settings import make_settings
 from hale.training.observer import Observer
-from hale.training.trainer import train
+from hale.training.start import train
 
 
 @dataclass(frozen=True)

@@ -45,8 +45,14 @@ def mixture(
     around = ~new & np.isin(train[:, [0, 2]], revision.removed[:, [0, 2]]).any(axis=1)
 
     def batches(triples: Ids, count: int, stream: Stream) -> Shuffled:
-        both = torch.tensor(after.both_directions(triples), device=device)
-        return Shuffled(both, max(1, min(count, len(both))), settings.seed, stream)
+        return Shuffled(
+            triples,
+            max(1, min(count, 2 * len(triples))),
+            settings.seed,
+            stream,
+            relations=len(after.relations),
+            device=device,
+        )
 
     parts: list[Batches] = []
     left = size

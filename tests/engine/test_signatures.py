@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from hale.engine import current, structures
+from hale.engine import current, signatures, structures
 from hale.engine import library as kernel
 
 
@@ -29,7 +29,7 @@ def with_fields(
 
 
 def test_a_fingerprint_by_hand() -> None:
-    assert structures.fingerprint([structures.Rows]) == (
+    assert signatures.fingerprint([structures.Rows]) == (
         "Rows b:int:0:8 d:int:8:8 table:pointer:16:8 ids:pointer:24:8 rows:pointer:32:8 "
         "threads:int:40:4\n"
     )
@@ -37,18 +37,18 @@ def test_a_fingerprint_by_hand() -> None:
 
 @pytest.mark.skipif(not kernel.builds(), reason="no kernel was built here")
 @pytest.mark.parametrize("build", kernel.builds())
-@pytest.mark.parametrize("name", structures.FUNCTIONS)
+@pytest.mark.parametrize("name", signatures.FUNCTIONS)
 def test_two_fields_in_each_others_place_are_noticed(
     fresh: None, build: str, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     kernel.library(build)  # as it stands it is taken
     kernel.look_again()
-    structure = structures.FUNCTIONS[name]
+    structure = signatures.FUNCTIONS[name]
     first, second, *rest = list[Any](structure._fields_)
     assert first[1] is second[1], "of equal size"
     swapped = with_fields(structure, [second, first, *rest])
     assert ctypes.sizeof(swapped) == ctypes.sizeof(structure)
-    monkeypatch.setitem(structures.FUNCTIONS, name, swapped)
+    monkeypatch.setitem(signatures.FUNCTIONS, name, swapped)
     with pytest.raises(kernel.NativeMissingError, match="other sources; install hale-kge again"):
         kernel.library(build)
     monkeypatch.setenv("HALE_BUILD", build)
@@ -64,6 +64,6 @@ def test_a_number_of_another_kind_is_noticed(fresh: None, monkeypatch: pytest.Mo
         for name, kind in structures.Alignment._fields_
     ]
     other = with_fields(structures.Alignment, fields)
-    monkeypatch.setitem(structures.FUNCTIONS, "hale_alignment", other)
+    monkeypatch.setitem(signatures.FUNCTIONS, "hale_alignment", other)
     with pytest.raises(kernel.NativeMissingError, match="other sources"):
         kernel.library("baseline")

@@ -1,0 +1,96 @@
+"""Keeping: where the state of a run that validation kept lives, and when a run is saved.
+
+A run in memory holds a copy of the weights that are kept. A run in a folder has them on disk, in
+model.safetensors, and holds no second copy: a state can be kept only where it is saved.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+
+from torch import Tensor
+
+from hale.models import Model
+from hale.runs.folder import MODEL, RunFolder
+from hale.training import checkpoint
+from hale.training.checkpoint import State
+from hale.training.optimizers import Optimizer
+
+# A run is saved after every validation, and in between when this much time has passed.
+SAVE_SECONDS = 60.0
+# Saving takes at most this share of a run, unless a save takes less than a moment.
+SHARE = 0.1
+MOMENT = 1.0
+
+
+class Keeper:
+    """Keeps and saves the state of a model and its optimiser."""
+
+    def __init__(self, model: Model, optimizer: Optimizer) -> None:
+        self.model = model
+        self.optimizer = optimizer
+        self.folder: RunFolder | None = None
+        self.weights: dict[str, Tensor] = {}  # that are kept, of a run in memory
+        self.spent = 0.0  # seconds of saving
+        self.longest = 0.0  # of a save so far
+        self.began = self.saved = time.monotonic()
+
+    def begin(self, folder: RunFolder, seconds: float) -> None:
+        """Let the state live in a folder, where the weights were written in so many seconds.
+
+        A checkpoint has the optimiser's tables beside them: as many again, a few times.
+        """
+        self.folder = folder
+        self.longest = (2 + len(self.optimizer.fields)) * seconds
+
+    def resume(self, folder: RunFolder) -> State:
+        """Go on with what a folder has."""
+        self.folder = folder
+        return checkpoint.resume(folder, self.model, self.optimizer)
+
+    @property
+    def affordable(self) -> bool:
+        """Whether another save keeps within its share of the time since the run began."""
+        if self.folder is None or self.longest < MOMENT:
+            return True
+        return self.spent + self.longest <= SHARE * (time.monotonic() - self.began)
+
+    @property
+    def is_due(self) -> bool:
+        """Whether it is time for a save between two validations."""
+        return time.monotonic() - self.saved > SAVE_SECONDS and self.affordable
+
+    def keep(self, state: State) -> None:
+        """The state at hand is the one to keep; in a folder it is once it is saved."""
+        state.kept_step = state.clock.step
+        if self.folder is None:
+            self.weights = copied(self.model)
+
+    def save(self, state: State) -> None:
+        """Write the state to the folder, if there is one."""
+        if self.folder is not None:
+            began = time.monotonic()
+            checkpoint.save(self.folder, state, self.model, self.optimizer)
+            took = time.monotonic() - began
+            self.spent += took
+            self.longest = max(self.longest, took)
+        self.saved = time.monotonic()
+
+    def kept(self) -> Mapping[str, Tensor]:
+        """The weights that are kept; those of a folder stay there until they are read."""
+        return self.weights if self.folder is None else self.folder.read_tensors(MODEL)[0]
+
+    def last(self) -> Mapping[str, Tensor]:
+        """The weights of the state at hand, which is saved: a copy, or those of the folder."""
+        return copied(self.model) if self.folder is None else checkpoint.weights(self.folder)
+
+    def restore(self, state: State) -> None:
+        """The model ends in the state that is kept."""
+        if state.kept_step != state.clock.step and (self.folder is not None or self.weights):
+            self.model.load_state_dict(self.kept())
+
+
+def copied(model: Model) -> dict[str, Tensor]:
+    """A copy of a model's weights."""
+    return {name: value.detach().clone() for name, value in model.state_dict().items()}
