@@ -10,6 +10,7 @@ import torch
 
 from hale.data.graph import Graph, Vocabulary
 from hale.engine.activations import Activation, Hanon, Identity
+from hale.engine.blocks import Blocks
 from hale.errors import InputError
 from hale.objectives import AllNeg
 from hale.objectives.scoring import Scoring
@@ -111,3 +112,54 @@ def test_other_answers_leave_the_sum(
     objective = AllNeg(Scoring(h, relation_scale=scaled), leave_out_known=True)
     loss = objective(model, torch.tensor(facts), torch.Generator(), graph.known("train"))
     assert loss.total.item() == pytest.approx(wanted / 4)
+
+
+@pytest.mark.parametrize(("name", "similarity", "biases", "h", "scaled"), KINDS)
+@pytest.mark.parametrize("leave_out_known", [False, True])
+def test_a_block_against_scalars(
+    graph: Graph,
+    name: str,
+    similarity: str,
+    biases: bool,
+    h: Activation,
+    scaled: bool,
+    leave_out_known: bool,
+) -> None:
+    """The target is a term by itself; of the others the block's stand for all."""
+    model = build(graph, name, similarity=similarity, biases=biases)
+    batch = torch.tensor(graph.both_directions(graph.train)[::9])
+    known, count = graph.known("train"), len(graph.entities)
+    objective = AllNeg(Scoring(h, relation_scale=scaled), leave_out_known=leave_out_known)
+    block = Blocks(count, 10, seed=1).at(0)
+    loss = objective(model, batch, torch.Generator(), known, block)
+    bounded = math.isfinite(h.bound) and similarity != "dot" and not biases
+    floor = math.exp(-h.bound) if bounded else 0.0
+    wanted = 0.0
+    for head, relation, tail in batch.tolist():
+        out = {tail}
+        if leave_out_known:
+            out |= set(known.of(*(np.array([x]) for x in (head, relation)))[1].tolist())
+        score = f(model, head, relation, tail, h, scaled=scaled)
+        others = [e for e in block.ids.tolist() if e not in out]
+        rest = sum(math.exp(f(model, head, relation, e, h, scaled=scaled)) - floor for e in others)
+        total = math.exp(score) + (count - len(out)) * floor + count / 10 * rest
+        wanted += math.log(total) - score
+    assert loss.total.item() == pytest.approx(wanted / len(batch))
+
+
+@pytest.mark.parametrize(("name", "similarity", "biases", "h", "scaled"), KINDS)
+def test_a_block_of_all_is_the_whole_loss(
+    graph: Graph, name: str, similarity: str, biases: bool, h: Activation, scaled: bool
+) -> None:
+    model = build(graph, name, similarity=similarity, biases=biases)
+    batch = torch.tensor(graph.train[:7])
+    objective = AllNeg(Scoring(h, relation_scale=scaled))
+    everything = Blocks(len(graph.entities), len(graph.entities), seed=0).at(0)
+    found = []
+    for block in (None, everything):
+        model.zero_grad()
+        loss = objective(model, batch, torch.Generator(), None, block)
+        loss.total.backward()
+        grads = [None if p.grad is None else p.grad.to_dense() for p in model.parameters()]
+        found.append((loss.total.detach(), [g for g in grads if g is not None]))
+    torch.testing.assert_close(found[0], found[1], rtol=1e-5, atol=1e-7)

@@ -11,6 +11,7 @@ import torch
 from hale.data.graph import Graph, KnownAnswers, Vocabulary
 from hale.engine import Contrast
 from hale.engine.activations import Activation, Hanon, Identity
+from hale.engine.blocks import Block, Blocks
 from hale.errors import InputError, UnknownNameError
 from hale.models import Model, make_model
 from hale.objectives import HaLE, Loss, make_objective
@@ -345,3 +346,42 @@ def test_draws_come_from_the_generator_alone(graph: Graph, power: float) -> None
         draws = torch.Generator().manual_seed(seed)
         found.append(objective(model, batch, draws, known).parts["uniformity"].item())
     assert found[0] == found[1] != found[2]
+
+
+@pytest.mark.parametrize("h", [Hanon(), Identity()], ids=str)
+@pytest.mark.parametrize("loops", [False, True])
+def test_a_block_of_all_is_the_whole_loss(graph: Graph, h: Activation, loops: bool) -> None:
+    """In value and in all gradients, with known answers and heads left out."""
+    torch.manual_seed(0)
+    model = make_model("rotl", graph.size, 4, heights=True, loops=loops).double()
+    if model.may_loop is not None:
+        model.may_loop.fill_(False)
+    batch = torch.tensor(graph.both_directions(graph.train))
+    everything = Blocks(len(graph.entities), len(graph.entities), seed=0).at(0)
+    found = []
+    for block in (None, everything):
+        model.zero_grad()
+        draws = torch.Generator().manual_seed(5)
+        loss = HaLE(h, num_queries=20)(model, batch, draws, graph.known("train"), block)
+        loss.total.backward()
+        grads = [p.grad.to_dense() for p in model.parameters() if p.grad is not None]
+        found.append((loss.total.detach(), grads))
+    torch.testing.assert_close(found[0], found[1], rtol=1e-5, atol=1e-9)
+
+
+def test_over_a_pass_blocks_mean_the_whole_sum(graph: Graph) -> None:
+    """24 entities in six blocks of four: the mean of exp(log Z) is Z, query by query."""
+    model, known = build(graph), graph.known("train")
+    batch = torch.tensor(graph.both_directions(graph.train))[::5]
+    blocks = Blocks(24, 4, seed=2)
+    for triple in batch[:8]:
+        one = triple[None]
+
+        def sum_over(block: Block | None, one: torch.Tensor = one) -> float:
+            objective = HaLE(Hanon(), num_queries=1)
+            loss = objective(model, one, torch.Generator(), known, block)
+            return math.exp(loss.parts["uniformity"].item())
+
+        parts = [sum_over(blocks.at(step)) for step in range(6)]
+        assert sum(parts) / 6 == pytest.approx(sum_over(None), rel=1e-5)
+        assert max(parts) > 1.01 * min(parts), "they differ"

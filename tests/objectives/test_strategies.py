@@ -174,7 +174,8 @@ SAMPLED: list[tuple[object, ...]] = [
 SPACES: dict[str, list[tuple[object, ...]]] = {
     "hale": [
         ("batch_size", 2048, 4096, 8192, 16384),
-        ("queries", 16, 32, 64, 100, 160),
+        ("queries", 32, 64, 100, 200, 400, 800),
+        ("block", 0.02, 0.05, 0.1, 0.2, 0.4, 1),
         ("gamma", 3.0, 14.0, False),
         ("gamma_two_way", 3.0, 14.0, False),
         ("near", 0.0, 0.9, False),

@@ -10,6 +10,7 @@ import pytest
 
 from hale.data.datasets import CATALOG
 from hale.data.graph import Graph, Vocabulary
+from hale.engine.estimate import spread_bound
 from hale.errors import InputError, SettingsError
 from hale.models import MODELS
 from hale.objectives import OBJECTIVES
@@ -23,7 +24,7 @@ from hale.settings.recipes import (
     recipe_values,
     settings_in,
 )
-from hale.settings.recipes.rule import GraphCounts, by_rule
+from hale.settings.recipes.rule import GraphCounts, block_for, by_rule
 
 
 def made(facts: int, entities: int, name: str = "mine") -> Graph:
@@ -51,7 +52,34 @@ def test_the_rule(
     assert values["gamma"] == pytest.approx(gamma, abs=0.01)
     assert (values["dropout"], values["dropout_start"]) == (dropout, 0.0)
     assert values["batch_size"] == batch
-    assert values["queries"] == min(100, batch)
+    assert values["queries"] == min(200, batch)
+    assert values["near"] == 0.5
+
+
+@pytest.mark.parametrize(
+    ("gamma", "entities", "block"),
+    [
+        (6.0, 40_943, 4096),
+        (6.0, 8191, "all"),  # 4096 would be more than half
+        (6.0, 10**7, 4096),
+        (10.0, 10**7, 5504),  # sinh(5)^2 = 5506, a little less of a finite number
+        (10.0, 14_541, 4096),
+        (14.0, 10**6, 231_154),  # sinh(7)^2 = 300,651
+        (20.0, 10**6, "all"),
+    ],
+)
+def test_a_block_is_large_enough_for_its_bound(gamma: float, entities: int, block: object) -> None:
+    assert block_for(gamma, entities) == block
+    if isinstance(block, int):
+        assert spread_bound(gamma, entities, block) <= 1
+        assert block == 4096 or spread_bound(gamma, entities, block - 1) > 1
+
+
+def test_the_rule_starts_near_only_what_can(graph: Graph) -> None:
+    assert complete(graph, model="rotl").near == 0.5
+    assert complete(graph, model="transe").near == 0.0
+    with pytest.raises(SettingsError, match="near: the relations of transe"):
+        check(complete(graph, model="transe", near=0.5))
 
 
 def test_what_is_given_goes_before_the_recipe() -> None:

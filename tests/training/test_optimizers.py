@@ -2,10 +2,12 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Callable
 
 import pytest
 import torch
 
+from hale.engine.rows import look_up
 from hale.errors import UnknownNameError
 from hale.training.optimizers import Optimizer, make_optimizer
 
@@ -64,6 +66,54 @@ def test_a_restored_optimizer_goes_on_bit_for_bit(name: str) -> None:
         step(twin, other, seed)
     assert torch.equal(model.weight, twin.weight)
     assert torch.equal(model.bias, twin.bias)
+
+
+class Rows(torch.nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.weight = torch.nn.Parameter(
+            torch.randn(50, 3, generator=torch.Generator().manual_seed(0))
+        )
+
+
+@pytest.mark.parametrize("engine", ["auto", "tiles"])
+def test_rows_as_torch_moves_them(engine: str, choose_engine: Callable[[str], None]) -> None:
+    """Forty steps on a few rows each, against torch.optim.SparseAdam; ids repeat."""
+    choose_engine(engine)
+    mine, other = Rows(), Rows()
+    optimizer = make_optimizer("adam", mine)
+    reference = torch.optim.SparseAdam(other.parameters(), lr=1.0)
+    draws = torch.Generator().manual_seed(1)
+    for number in range(40):
+        ids = torch.randint(30, (8,), generator=draws)
+        factors = torch.randn(8, 3, generator=draws)
+        rate = 0.1 * (1 - number / 40)
+        mine.weight.grad = other.weight.grad = None
+        (look_up(mine.weight, ids)[0].sin() * factors).sum().backward()
+        (
+            torch.nn.functional.embedding(ids, other.weight, sparse=True).sin() * factors
+        ).sum().backward()
+        optimizer.step(rate)
+        reference.param_groups[0]["lr"] = rate
+        reference.step()
+    torch.testing.assert_close(mine.weight, other.weight)
+    state = reference.state[other.weight]
+    for field in ("exp_avg", "exp_avg_sq"):
+        torch.testing.assert_close(optimizer.state()[f"weight/{field}"], state[field])
+    assert torch.equal(mine.weight[30:], Rows().weight[30:]), "untouched"
+
+
+def test_adagrad_leaves_untouched_rows_as_dense_gradients_do() -> None:
+    sparse, dense = Rows(), Rows()
+    optimizers = [make_optimizer("adagrad", model) for model in (sparse, dense)]
+    for number in range(5):
+        ids = torch.tensor([3, 7, 3, 20 + number])
+        for model, optimizer in zip((sparse, dense), optimizers, strict=True):
+            model.weight.grad = None
+            rows = look_up(model.weight, ids)[0] if model is sparse else model.weight[ids]
+            rows.sin().sum().backward()
+            optimizer.step(0.1)
+    torch.testing.assert_close(sparse.weight, dense.weight)
 
 
 def test_adam_by_hand() -> None:

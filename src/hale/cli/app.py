@@ -44,7 +44,7 @@ COMMANDS = {
     "train": "Train a model on GRAPH and evaluate it on the test split.",
     "tune": "Search for settings on validation triples, and write the best as a recipe.",
     "update": "Add the triples of FACTS to RUN, remove others, and train for a short while.",
-    "bench": "Measure: the kernel, a step, ranking, growth, an index, and a race against PyKEEN.",
+    "bench": "Measure: the kernel, a step, blocks, ranking, growth, an index, a race with PyKEEN.",
 }
 
 

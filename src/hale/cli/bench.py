@@ -13,7 +13,7 @@ from hale.cli.options import Json, Threads
 
 bench = typer.Typer(
     name="bench",
-    help="Measure: the kernel, a step, ranking, growth, an index, and a race against PyKEEN.",
+    help="Measure: the kernel, a step, blocks, ranking, growth, an index, a race with PyKEEN.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
@@ -58,21 +58,59 @@ def step(
     graph: Graph,
     model: Annotated[str, typer.Option("--model")] = "rotl",
     dim: Annotated[int, typer.Option("--dim", "-d")] = 32,
-    batch_size: Annotated[int, typer.Option("--batch-size")] = 4096,
-    queries: Annotated[int, typer.Option("--queries")] = 100,
+    batch_size: Annotated[int | None, typer.Option("--batch-size")] = None,
+    queries: Annotated[int | None, typer.Option("--queries")] = None,
+    block: Annotated[str | None, typer.Option("--block")] = None,
     threads: Threads = None,
     out_file: Out = None,
     as_json: Json = False,
 ) -> None:
-    """Where a training step's time goes, part by part."""
+    """Where a training step's time goes; what is not given is as in training."""
     from hale.lab.bench.step import step_rows
-    from hale.settings import make_settings
+    from hale.runs.systems import complete
 
     _use(threads)
-    settings = make_settings(
-        model=model, dim=dim, batch_size=batch_size, queries=queries, epochs=1000
+    loaded = load_graph(graph)
+    settings = complete(
+        loaded,
+        model=model,
+        dim=dim,
+        batch_size=batch_size,
+        queries=queries,
+        block=block,
+        epochs=1000,
     )
-    _show(step_rows(load_graph(graph), settings), out_file, as_json)
+    _show(step_rows(loaded, settings), out_file, as_json)
+
+
+@bench.command()
+@reporting
+def block(
+    run: Annotated[
+        Path | None, typer.Option("--run", help="Take the vectors of this run, not drawn ones.")
+    ] = None,
+    entities: Annotated[int, typer.Option("--n", help="Entities that are drawn.", min=2)] = 40_943,
+    dim: Annotated[int, typer.Option("--dim", "-d", min=1)] = 32,
+    sizes: Annotated[str, typer.Option("--block", help="Entities of a block.")] = "512,4096",
+    queries: Annotated[int, typer.Option("--queries", min=1)] = 32,
+    draws: Annotated[int, typer.Option("--draws", help="Blocks that are drawn.", min=2)] = 500,
+    threads: Threads = None,
+    out_file: Out = None,
+    as_json: Json = False,
+) -> None:
+    """How sums over blocks of entities stand for sums over all: bias, spread, and its bound."""
+    from hale.errors import InputError
+    from hale.lab.bench.block import block_rows
+    from hale.runs.run import load_run
+
+    _use(threads)
+    try:
+        wanted = [int(size) for size in sizes.split(",")]
+    except ValueError:
+        raise InputError("--block takes whole numbers separated by commas.") from None
+    loaded = None if run is None else load_run(run, device="cpu")
+    rows = block_rows(loaded, n=entities, dim=dim, sizes=wanted, queries=queries, draws=draws)
+    _show(rows, out_file, as_json, hide=("log_bias", "log_spread"))
 
 
 @bench.command()

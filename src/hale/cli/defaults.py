@@ -105,6 +105,8 @@ def told_defaults() -> dict[str, str]:
         ("weight", f"{rule.SPARSE_WEIGHT:g} to {rule.DENSE_WEIGHT:g} by the graph's density"),
         ("dropout", f"up to {rule.DENSE_DROPOUT:g} by the graph's density"),
         ("dropout_start", "0"),
+        ("near", f"{rule.NEAR:g} where a model takes it"),
+        ("block", f"{rule.BLOCK} or more by the bound"),
         ("batch_size", f"at most {rule.TRIPLES_A_STEP} by the graph's size"),
     ):
         told[name] += f"; under hale without a recipe {by_rule}"

@@ -57,7 +57,8 @@ class HaLE(Objective):
     because = "its uniformity term sums over all entities by squared L2 distance"
     space: ClassVar[Space] = (
         Choice("batch_size", (2048, 4096, 8192, 16384)),
-        Choice("queries", (16, 32, 64, 100, 160)),
+        Choice("queries", (32, 64, 100, 200, 400, 800)),
+        Choice("block", (0.02, 0.05, 0.1, 0.2, 0.4, 1)),  # a share; 1 is all
         Float("gamma", 3.0, 14.0),
         Float("gamma_two_way", 3.0, 14.0),
         Float("near", 0.0, 0.9),

@@ -47,6 +47,8 @@ def complete(graph: Graph | None = None, **values: object) -> Settings:
     for one, other in (("alpha", "queries"), ("queries", "alpha")):
         if one in given:  # two ways to say the same
             filled.pop(other, None)
+    if not model.takes_near:  # the rule has it for those that do
+        filled.pop("near", None)
     filled |= given
     _fit_batch(filled, given)
     if filled.get("activation") == "identity":

@@ -49,7 +49,7 @@ class Settings(BaseModel):
     init_scale: float = Field(
         0.1, gt=0, description="Standard deviation of the entity vectors at the start."
     )
-    near: float = Field(
+    near: Annotated[float, Flags(unset=BY_SYSTEM)] = Field(
         0.0,
         ge=0,
         le=1,
@@ -101,9 +101,9 @@ class Settings(BaseModel):
     alpha: Annotated[float | None, Flags(unset="by --queries")] = Field(
         None, gt=0, le=1, description="Share of a batch's queries sampled for uniformity (α)."
     )
-    queries: Annotated[int | None, Flags(unset=str(DEFAULT_QUERIES))] = Field(
-        None, ge=1, description="Number of sampled queries a step, in place of α."
-    )
+    queries: Annotated[
+        int | None, Flags(unset=f"{DEFAULT_QUERIES}; under hale without a recipe 200")
+    ] = Field(None, ge=1, description="Number of sampled queries a step, in place of α.")
     square: bool = Field(True, description="Square the activated positives (PosSquare).")
     relation_scale: Annotated[bool, Flags(unset="with an activation")] = Field(
         True, description="Train a scale per relation inside the activation (RelRatio, c_r)."
@@ -116,7 +116,7 @@ class Settings(BaseModel):
     )
 
     block: Annotated[
-        int | float | Literal["all"], BeforeValidator(parse_block), Flags(unset="all, or by recipe")
+        int | float | Literal["all"], BeforeValidator(parse_block), Flags(unset=BY_SYSTEM)
     ] = Field(
         "all",
         description="Entities that a step's sums run over, drawn in turns: a number (4096), a "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import sys
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
@@ -16,7 +17,7 @@ from typer.testing import CliRunner
 from hale.cli import app
 from hale.data.datasets import load
 from hale.data.graph import SPLITS, Graph
-from hale.engine import uniformity
+from hale.engine import current, uniformity
 from hale.engine.activations import Hanon
 from hale.lab.bench import growth
 from hale.lab.bench.curves import quality_at, reached
@@ -82,17 +83,34 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_step_rows(folder: Path) -> None:
-    rows = bench("step", folder, "--dim", "8", "--batch-size", "64", "--queries", "8")["rows"]
-    assert [row["part"] for row in rows] == [
-        "batch",
-        "forward, with the kernel",
-        "backward",
-        "optimiser",
-        "whole step",
-        "kernel alone",
-    ]
-    whole, kernel = rows[-2]["median_ms"], rows[-1]["median_ms"]
-    assert rows[0]["step_over_kernel"] == pytest.approx(whole / kernel)
+    asked = ("--dim", "8", "--batch-size", "64", "--queries", "8")
+    rows = bench("step", folder, *asked, "--block", "39")["rows"]
+    times = {row["part"]: row["median_ms"] for row in rows}
+    assert list(times)[-2:] == ["all kernels", "whole step"]
+    if current().name == "native":
+        assert {"draw_block", "leave", "step"} < set(times)
+    parts = [time for name, time in times.items() if name not in ("all kernels", "whole step")]
+    assert times["all kernels"] == pytest.approx(sum(parts))
+    ratio = times["whole step"] / times["all kernels"]
+    assert rows[0]["step_over_kernels"] == pytest.approx(ratio)
+    whole = bench("step", folder, *asked, "--block", "all")["rows"]
+    assert "step" not in {row["part"] for row in whole}
+
+
+def test_block_rows(tmp_path: Path) -> None:
+    rows = bench("block", "--n", "300", "--dim", "4", "--block", "30,60", "--draws", "200")["rows"]
+    kinds = {(row["activation"], row["gamma"]) for row in rows}
+    assert kinds >= {("hanon", 5.0), ("hanon", 10.0), ("halin", 5.0), ("identity", None)}
+    for row in rows:
+        assert abs(row["bias"]) < 6 * row["standard_error"] + 1e-9
+        if row["bound"] is not None:
+            assert row["largest_spread"] < 1.2 * row["bound"], "of so few draws"
+    smaller, larger = rows[:2]
+    assert (smaller["block"], larger["block"]) == (30, 60)
+    assert larger["spread"] < smaller["spread"]
+    assert smaller["bound"] == pytest.approx(math.sinh(2.5) * math.sqrt(1 / 30 - 1 / 300))
+    refused = CliRunner().invoke(app, ["bench", "block", "--block", "many"])
+    assert refused.exit_code == 2
 
 
 def test_evaluate_rows(folder: Path) -> None:

@@ -12,7 +12,7 @@ from hale.errors import InputError
 from hale.objectives import OBJECTIVES, HaLE
 from hale.objectives.space import Choice, Float
 from hale.runs.systems import complete
-from hale.training.tune.points import space_for, starting_points, suggest
+from hale.training.tune.points import as_settings, space_for, starting_points, suggest
 
 SEARCHED = [name for name, strategy in OBJECTIVES.items() if strategy.space]
 
@@ -54,7 +54,8 @@ def test_every_space_names_settings_and_starts_at_what_there_is(strategy: str) -
     began = complete(model=model, strategy=strategy)
     settings = began.model_dump()
     settings["gamma_two_way"] = settings["gamma"]  # one, for all
-    start, *steps = starting_points(began, OBJECTIVES[strategy].space)
+    settings["block"] = 1  # all of them
+    start, *steps = starting_points(began, OBJECTIVES[strategy].space, 1000)
     assert set(start) <= set(settings)
     for name, value in start.items():
         assert value == settings[name], name
@@ -64,19 +65,20 @@ def test_every_space_names_settings_and_starts_at_what_there_is(strategy: str) -
 
 
 def test_a_step_stays_in_the_space() -> None:
-    began = complete(gamma=3.0, weight=1.5, queries=160, learning_rate=0.2)
-    first, *steps = starting_points(began, HaLE.space)
+    began = complete(gamma=3.0, weight=1.5, queries=160, learning_rate=0.2, block=90)
+    first, *steps = starting_points(began, HaLE.space, 1000)
     assert first["learning_rate"] == 0.05, "the edge"
     tried = {name: sorted({step[name] for step in steps} - {first[name]}) for name in first}
     assert tried["gamma"] == [pytest.approx(4.65)], "no lower one: 3 is the least"
     assert tried["weight"] == [0.75, 2.0]
-    assert tried["queries"] == [100]
+    assert (first["queries"], tried["queries"]) == (200, [100, 400]), "the nearest, and beside it"
+    assert (first["block"], tried["block"]) == (0.1, [0.05, 0.2]), "90 of 1000"
     assert tried["learning_rate"] == [0.025]
 
 
 def test_a_bound_for_two_way_relations_begins_at_the_one_for_all() -> None:
-    assert starting_points(complete(gamma_two_way=9.0), HaLE.space)[0]["gamma_two_way"] == 9.0
-    assert starting_points(complete(gamma=7.0), HaLE.space)[0]["gamma_two_way"] == 7.0
+    assert starting_points(complete(gamma_two_way=9.0), HaLE.space, 1000)[0]["gamma_two_way"] == 9.0
+    assert starting_points(complete(gamma=7.0), HaLE.space, 1000)[0]["gamma_two_way"] == 7.0
 
 
 def test_what_makes_no_difference_is_not_searched(graph: Graph) -> None:
@@ -95,7 +97,13 @@ def test_what_makes_no_difference_is_not_searched(graph: Graph) -> None:
 
 def test_what_is_fixed_does_not_move() -> None:
     began = complete(beta=2.5)
-    first, *steps = starting_points(began, HaLE.space, fixed=["beta"])
+    first, *steps = starting_points(began, HaLE.space, 1000, fixed=["beta"])
     assert {step["beta"] for step in steps} == {first["beta"]} == {2.5}
     with pytest.raises(InputError, match="A search moves queries"):
-        starting_points(complete(alpha=0.1), HaLE.space)
+        starting_points(complete(alpha=0.1), HaLE.space, 1000)
+
+
+def test_a_block_of_all_is_called_so() -> None:
+    assert as_settings({"block": 1, "beta": 1}) == {"block": "all", "beta": 1}
+    assert as_settings({"block": 0.1}) == {"block": 0.1}
+    assert as_settings({"beta": 2.0}) == {"beta": 2.0}

@@ -23,7 +23,7 @@ def test_a_recipe_alone_says_what_was_trained(strategy: str) -> None:
     model = "rescal" if strategy == "allneg" else "rotl"
     began = complete(model=model, strategy=strategy)
     general = make_settings().model_dump()
-    for point in starting_points(began, OBJECTIVES[strategy].space):
+    for point in starting_points(began, OBJECTIVES[strategy].space, 1000):
         trained = complete(model=model, strategy=strategy, **point)
         values = recipe_of(trained, point.keys())
         assert complete(model=model, strategy=strategy, **values) == trained

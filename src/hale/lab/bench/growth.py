@@ -17,6 +17,7 @@ from hale.data.files import write_whole
 from hale.data.graph import Graph, Vocabulary
 from hale.errors import HaleError, MissingExtraError
 from hale.lab.bench.memory import peak_mb
+from hale.lab.bench.timing import in_turns
 from hale.settings import make_settings
 from hale.training.trainer import Trainer
 
@@ -93,21 +94,17 @@ def _measured_apart(*arguments: int | str) -> dict[str, Any]:
 
 def measure(num_entities: int, dim: int, queries: int, block: str, steps: int) -> dict[str, Any]:
     """Median time of a step and peak memory of this process."""
-    from hale.lab.bench.step import _timed
-
     settings = make_settings(dim=dim, queries=queries, block=block, epochs=1000)
     trainer = Trainer(synthetic(num_entities), settings)
-    for _ in range(3):
-        trainer._step()
-    times = sorted(_timed(trainer._step) for _ in range(steps))
+    times = in_turns({"step": trainer._step}, rounds=steps)["step"]
     return {
         "block": block,
         "n": num_entities,
         "d": dim,
         "m": queries,
-        "median_ms": times[len(times) // 2],
-        "best_ms": times[0],
-        "us_per_entity": 1e3 * times[len(times) // 2] / num_entities,
+        "median_ms": times.median_ms,
+        "best_ms": times.best_ms,
+        "us_per_entity": 1e3 * times.median_ms / num_entities,
         "peak_mb": peak_mb(),
     }
 

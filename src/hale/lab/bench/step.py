@@ -1,85 +1,68 @@
-"""Where a training step's time goes, part by part."""
+"""Where a training step's time goes: the whole of it, and the native calls that it is made of."""
 
 from __future__ import annotations
 
+import ctypes
 import statistics
 import time
 from collections import defaultdict
 from collections.abc import Callable
 from typing import Any
 
-import torch
-
 from hale.data.graph import Graph
-from hale.engine import native, tiles
-from hale.engine.library import current
-from hale.engine.randomness import Stream, generator
-from hale.objectives import HaLE
+from hale.engine import library
 from hale.settings import Settings
 from hale.training.trainer import Trainer
 
+Call = Callable[[str, ctypes.Structure], None]
 
-def step_rows(graph: Graph, settings: Settings, *, steps: int = 60) -> list[dict[str, Any]]:
-    """Median milliseconds of each part of a step, and of the uniformity kernel alone.
+WARM_UP = 20
 
-    The whole is timed in steps of their own, without marks between the parts, in turns with
-    the kernel alone: a machine that is slow for a while is so for both.
+
+def step_rows(graph: Graph, settings: Settings, *, steps: int = 100) -> list[dict[str, Any]]:
+    """Median milliseconds of a step, of each native function in it, and of all of them.
+
+    Every step is timed twice over: as a whole, and inside each call of the kernel. What is left is
+    the way between them.
     """
     trainer = Trainer(graph, settings)
-    for _ in range(15):
+    for _ in range(WARM_UP):
         trainer._step()
-    kernel = _kernel_alone(trainer)
-    turns = [(_timed(trainer._step), _timed(kernel)) for _ in range(steps)]
-    whole, alone = zip(*turns, strict=True)
-    parts: dict[str, list[float]] = defaultdict(list)
-    for _ in range(steps):
-        _step_in_parts(trainer, parts)
-    rows = [{"part": name, "median_ms": statistics.median(times)} for name, times in parts.items()]
+    whole: list[float] = []
+    inside: dict[str, list[float]] = defaultdict(list)
+    call: Call = library.call
+    try:
+        for _ in range(steps):
+            spent: dict[str, float] = defaultdict(float)
+            setattr(library, "call", _timed(call, spent))  # noqa: B010
+            whole.append(_milliseconds(trainer))
+            for name, seconds in spent.items():
+                inside[name].append(1e3 * seconds)
+    finally:
+        setattr(library, "call", call)  # noqa: B010
+    rows = [
+        {"part": name.removeprefix("hale_"), "median_ms": statistics.median(times)}
+        for name, times in inside.items()
+    ]
+    kernels = sum(float(str(row["median_ms"])) for row in rows)
+    rows.append({"part": "all kernels", "median_ms": kernels})
     rows.append({"part": "whole step", "median_ms": statistics.median(whole)})
-    rows.append({"part": "kernel alone", "median_ms": statistics.median(alone)})
-    ratio = rows[-2]["median_ms"] / rows[-1]["median_ms"]  # type: ignore[operator]
-    for row in rows:
-        row["step_over_kernel"] = ratio
-    return rows
+    ratio = statistics.median(whole) / kernels if kernels else None
+    return [{**row, "step_over_kernels": ratio} for row in rows]
 
 
-def _timed(call: Callable[[], object]) -> float:
+def _milliseconds(trainer: Trainer) -> float:
     began = time.perf_counter()
-    call()
+    trainer._step()
     return 1e3 * (time.perf_counter() - began)
 
 
-def _step_in_parts(trainer: Trainer, parts: dict[str, list[float]]) -> None:
-    """The statements of Trainer._step, with a clock between them."""
-    clock = trainer.state.clock
-    marks = [time.perf_counter()]
+def _timed(enter: Call, spent: dict[str, float]) -> Call:
+    """The way into the kernel, with a clock."""
 
-    def mark(name: str) -> None:
-        marks.append(time.perf_counter())
-        parts[name].append(1e3 * (marks[-1] - marks[-2]))
+    def call(name: str, problem: ctypes.Structure) -> None:
+        began = time.perf_counter()
+        enter(name, problem)
+        spent[name] += time.perf_counter() - began
 
-    draws = generator(trainer.settings.seed, Stream.SAMPLE, clock.step)
-    batch = trainer.batches.at(clock.step)
-    mark("batch")
-    trainer.optimizer.clear()
-    loss = trainer.objective(trainer.model, batch, draws, trainer.known_train)
-    loss.total.item()
-    mark("forward, with the kernel")
-    loss.total.backward()  # type: ignore[no-untyped-call]
-    mark("backward")
-    trainer.optimizer.step(trainer.settings.learning_rate)
-    clock.step += 1
-    mark("optimiser")
-
-
-def _kernel_alone(trainer: Trainer) -> Callable[[], object]:
-    """A call of the kernel on the queries of one batch."""
-    objective = trainer.objective
-    assert isinstance(objective, HaLE)
-    with torch.no_grad():
-        drawn = trainer.batches.at(0)[: trainer.settings.queries or 100]
-        queries = trainer.model.query(drawn[:, 0], drawn[:, 1])
-        scale = trainer.model.scale(drawn[:, 1])
-    sweep = native.sweep if current().name == "native" else tiles.sweep
-    entities = trainer.model.entities().detach()
-    return lambda: sweep(queries, entities, scale, objective.activation, None, gradients=True)
+    return call

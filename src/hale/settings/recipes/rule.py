@@ -12,6 +12,9 @@ SPARSE_GAMMA, DENSE_GAMMA = 6.0, 10.0
 SPARSE_WEIGHT, DENSE_WEIGHT = 1.0, 0.3
 DENSE_DROPOUT = 0.1
 TRIPLES_A_STEP = 4096
+QUERIES = 200
+BLOCK = 4096
+NEAR = 0.5
 
 
 class GraphCounts(NamedTuple):
@@ -33,7 +36,10 @@ def by_rule(graph: GraphCounts) -> dict[str, object]:
              part is the one that learns the facts by heart
     batch    4096 positives, or a sixteenth of both directions where that is less: an epoch of a
              small graph keeps enough steps
-    queries  100, never more than the batch
+    queries  200, never more than the batch
+    block    4096 entities, or as many as keep an estimated sum from being off by more than itself
+             (see block_for); all where that is more than half of them
+    near     0.5, for models whose relations start from turns or signed factors
     """
     triples = max(1, graph.num_train)
     density = triples / max(1, graph.num_entities)
@@ -48,5 +54,18 @@ def by_rule(graph: GraphCounts) -> dict[str, object]:
         "dropout": round(place * DENSE_DROPOUT, 3),
         "dropout_start": 0.0,
         "batch_size": batch,
-        "queries": min(100, batch),
+        "queries": min(QUERIES, batch),
+        "block": block_for(round(gamma, 2), graph.num_entities),
+        "near": NEAR,
     }
+
+
+def block_for(gamma: float, num_entities: int) -> int | str:
+    """The entities of a block, under a bound gamma of the activation.
+
+    The estimate of a sum over N entities by s spreads by at most sinh(gamma/2) sqrt(1/s - 1/N) of
+    it (hale.engine.estimate): at most by all of it from s = 1 / (1 / sinh^2 + 1 / N) on.
+    """
+    enough = 1 / (1 / math.sinh(gamma / 2) ** 2 + 1 / max(1, num_entities))
+    size = max(BLOCK, math.ceil(enough))
+    return "all" if 2 * size > num_entities else size

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -36,7 +36,12 @@ def space_for(graph: Graph, settings: Settings) -> Space:
 
 def suggest(trial: optuna.Trial, space: Space) -> dict[str, object]:
     """The settings of a trial."""
-    return {dimension.name: _suggested(trial, dimension) for dimension in space}
+    return as_settings({dimension.name: _suggested(trial, dimension) for dimension in space})
+
+
+def as_settings(point: Mapping[str, object]) -> dict[str, object]:
+    """A point of the space as settings: a block of all is called so."""
+    return {**point, "block": "all"} if point.get("block") == 1 else dict(point)
 
 
 def _suggested(trial: optuna.Trial, dimension: Dimension) -> object:
@@ -46,7 +51,7 @@ def _suggested(trial: optuna.Trial, dimension: Dimension) -> object:
 
 
 def starting_points(
-    start: Settings, space: Space, *, fixed: Collection[str] = ()
+    start: Settings, space: Space, num_entities: int, *, fixed: Collection[str] = ()
 ) -> list[dict[str, Any]]:
     """Where a search begins: at what there is already, then a step away from it.
 
@@ -54,6 +59,7 @@ def starting_points(
     choice. What lies outside the space begins at its edge; what is ``fixed`` does not move.
     """
     settings = start.model_dump()
+    settings["block"] = start.block_size(num_entities) / num_entities  # a search moves its share
     if start.gamma_two_way is None:  # then one bound serves all relations
         settings["gamma_two_way"] = start.gamma
     first: dict[str, Any] = {}

@@ -9,27 +9,28 @@ a journal file, so a search that was killed goes on, and its best settings are w
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hale.data.graph import Graph
-from hale.errors import InputError, MissingExtraError, TrainingError
+from hale.errors import HaleWarning, InputError, MissingExtraError, TrainingError
 from hale.objectives import OBJECTIVES, objective_class
 from hale.runs.run import Record
 from hale.runs.systems import check, complete
 from hale.settings import Settings
 from hale.training.stopping import Clock
 from hale.training.trainer import Trainer
-from hale.training.tune.points import space_for, starting_points, suggest
+from hale.training.tune.points import as_settings, space_for, starting_points, suggest
 from hale.training.tune.recipe_file import recipe_of
 
 if TYPE_CHECKING:
     import optuna
 
 JOURNAL = "trials.journal"
-SPACE_VERSION = 7  # of the searched spaces: trials of another one are of no use
+SPACE_VERSION = 8  # of the searched spaces: trials of another one are of no use
 VALIDATIONS = 6  # of a trial: where it can be given up
 STARTUP = 6  # trials before any is given up
 
@@ -124,8 +125,10 @@ def tune(
             "budget": trial_seconds,
             "validate_every": f"{trial_seconds / VALIDATIONS:g}s",
         }
-        trainer = Trainer(graph, complete(graph, **asked), _Watch(trial), keep="last")
         try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", HaleWarning)  # a trial may be unwise
+                trainer = Trainer(graph, complete(graph, **asked), _Watch(trial), keep="last")
             run = trainer.fit()
         except TrainingError:  # not finite: as bad as can be
             return 0.0
@@ -139,7 +142,7 @@ def tune(
     states = optuna.trial.TrialState
     settled = study.get_trials(states=(states.WAITING, states.COMPLETE, states.PRUNED))
     queued = [trial.system_attrs.get("fixed_params") for trial in settled]
-    points = starting_points(start, space, fixed=values.keys())
+    points = starting_points(start, space, len(graph.entities), fixed=values.keys())
     for point in points:
         if point not in queued:
             study.enqueue_trial(point)
@@ -149,7 +152,7 @@ def tune(
     pruned = study.get_trials(states=(states.PRUNED,))
     if not done:
         raise InputError("No trial was finished; give the search more time.")
-    best = complete(graph, **{**study.best_params, **fixed_of(start, values)})
+    best = complete(graph, **{**as_settings(study.best_params), **fixed_of(start, values)})
     return Tuned(
         strategy=start.strategy,
         values=recipe_of(best, study.best_params.keys()),

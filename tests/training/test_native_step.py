@@ -1,0 +1,163 @@
+"""The step in one native call against the step by autograd, and on any number of threads."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from hale.data.graph import Graph, Vocabulary
+from hale.engine import library as kernel
+from hale.objectives.left_out import left_out
+from hale.settings import make_settings
+from hale.training.trainer import Trainer
+
+pytestmark = pytest.mark.skipif(not kernel.builds(), reason="no kernel was built here")
+
+SIZE, RELATIONS = 300, 4
+
+
+@pytest.fixture(scope="module")
+def dense() -> Graph:
+    """Facts at random, some of them loops, some with many answers, one relation both ways."""
+    draws = np.random.default_rng(0)
+    facts = np.stack([draws.integers(n, size=2000) for n in (SIZE, RELATIONS, SIZE)], axis=1)
+    facts[:200, 0] = 7  # a query with many answers
+    facts[:200, 1] = 1
+    both = facts[facts[:, 1] == 3]
+    facts = np.unique(np.concatenate([facts, both[:, [2, 1, 0]]]), axis=0)
+    return Graph(
+        name="dense",
+        entities=Vocabulary([f"e{i:03}" for i in range(SIZE)], "entity"),
+        relations=Vocabulary([f"r{i}" for i in range(RELATIONS)], "relation"),
+        train=facts,
+        valid=facts[:4],
+        test=facts[:4],
+    )
+
+
+def trained(graph: Graph, steps: int, *, plain: bool, **values: Any) -> tuple[Trainer, list[float]]:
+    settings = make_settings(
+        **{"dim": 8, "batch_size": 100, "queries": 40, "epochs": 5, "block": 90} | values
+    )
+    trainer = Trainer(graph, settings)
+    assert trainer.native_step is not None
+    if plain:
+        trainer.native_step = None
+    totals = []
+    for _ in range(steps):
+        totals.append(trainer._step().total.item())
+        trainer.state.clock.seconds += 1.0
+    return trainer, totals
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"model": "rotate"},
+        {"model": "rote", "heights": True, "weight": 0.3},
+        {"model": "rotl", "loops": False, "square": False},
+        {"model": "rotl", "dropout": 0.3, "heights": True, "loops": False},
+        {"model": "rotl", "gamma_two_way": 5.0, "gamma": 4.0, "gamma_start": 3.0, "dropout": 0.1},
+        {"model": "rote", "activation": "halin", "beta": 4.0, "gamma": 4.0},
+        {"model": "rote", "activation": "double", "relation_scale": False},
+        {"model": "rotl", "leave_out_known": False, "query_power": 0.5, "loops": False},
+        {"model": "rotl", "queries": None, "alpha": 0.2, "block": 0.5},
+    ],
+    ids=str,
+)
+def test_both_steps_end_at_the_same_place(dense: Graph, values: dict[str, Any]) -> None:
+    fast, losses = trained(dense, 12, plain=False, **values)
+    slow, expected = trained(dense, 12, plain=True, **values)
+    np.testing.assert_allclose(losses, expected, rtol=2e-4)
+    for name, value in slow.model.state_dict().items():
+        other = fast.model.state_dict()[name]
+        torch.testing.assert_close(other, value, rtol=2e-3, atol=2e-4, msg=lambda m, n=name: n + m)
+    for name, value in slow.optimizer.state().items():
+        torch.testing.assert_close(fast.optimizer.state()[name], value, rtol=2e-2, atol=1e-3)
+
+
+def test_rows_that_no_step_touches_stay_as_they_are(dense: Graph) -> None:
+    settings = make_settings(dim=8, batch_size=10, queries=5, epochs=1, block=80, gamma=4.0)
+    trainer = Trainer(dense, settings)
+    before = trainer.model.entities().detach().clone()
+    batch, block = trainer.batches.at(0), trainer.blocks.at(0)
+    trainer._step()
+    moved = (trainer.model.entities() != before).any(dim=1).nonzero().squeeze(1)
+    touched = {*batch[:, 0].tolist(), *batch[:, 2].tolist(), *block.ids.tolist()}
+    assert set(moved.tolist()) == touched
+
+
+@pytest.mark.parametrize("values", [{"block": 150, "gamma": 4.0}, {"block": "all"}], ids=str)
+@pytest.mark.parametrize("model", ["rotl", "transe"])
+def test_the_same_bits_on_any_number_of_threads(
+    dense: Graph, model: str, values: dict[str, Any]
+) -> None:
+    """2000 entities in several chunks, and batches of more rows than one thread takes."""
+    draws = np.random.default_rng(1)
+    facts = np.stack([draws.integers(n, size=6000) for n in (2000, 5, 2000)], axis=1)
+    graph = Graph(
+        name="wide",
+        entities=Vocabulary([f"e{i:04}" for i in range(2000)], "entity"),
+        relations=Vocabulary([f"r{i}" for i in range(5)], "relation"),
+        train=facts,
+        valid=facts[:5],
+        test=facts[:5],
+    )
+    if values["block"] != "all":
+        values = {**values, "block": 1500}
+    before, found = torch.get_num_threads(), []
+    try:
+        for threads in (1, 2, 4):
+            settings = make_settings(
+                model=model, dim=16, epochs=1, batch_size=2048, queries=300, dropout=0.1,
+                heights=True, loops=False, threads=threads, **values,
+            )  # fmt: skip
+            trainer = Trainer(graph, settings)
+            for _ in range(4):
+                trainer._step()
+            found.append(trainer.model.state_dict())
+    finally:
+        torch.set_num_threads(before)
+    for other in found[1:]:
+        assert all(torch.equal(other[name], value) for name, value in found[0].items())
+
+
+def test_what_is_left_out_natively_is_what_numpy_finds(dense: Graph) -> None:
+    trainer = Trainer(dense, make_settings(dim=8, epochs=1, block=90, loops=False, queries=5))
+    step = trainer.native_step
+    assert step is not None
+    for number in range(5):
+        block, batch = trainer.blocks.at(number), trainer.batches.at(number)[:200]
+        batch[0] = torch.tensor([7, 1, 0])
+        ruled_out = trainer.model.ruled_out(batch[:, 1])
+        heads, relations, _ = batch.numpy().T
+        found = step.leaver.of(heads, relations, ruled_out.numpy(), block)
+        plain = left_out(
+            batch, SIZE, known=dense.known("train"), ruled_out=ruled_out, block=block, keep=None
+        )
+        assert found.places.tolist() == plain.columns.tolist()
+        assert found.counts_here.tolist() == np.bincount(plain.rows, minlength=len(batch)).tolist()
+        assert found.counts.tolist() == plain.counts.tolist()
+
+
+def test_a_loss_that_is_not_finite_moves_nothing(dense: Graph) -> None:
+    trainer = Trainer(dense, make_settings(dim=8, epochs=1, block=90, queries=5))
+    with torch.no_grad():
+        trainer.model.shift.weight.fill_(torch.nan)
+    before = trainer.model.entities().detach().clone()
+    with pytest.raises(Exception, match="Not finite at step 0: the loss"):
+        trainer._step()
+    assert torch.equal(trainer.model.entities(), before)
+
+
+@pytest.mark.parametrize(
+    "values",
+    [{"model": "transe"}, {"block": "all"}, {"optimizer": "adagrad"}, {"precision": "float64"}],
+    ids=str,
+)
+def test_other_systems_take_the_other_step(dense: Graph, values: dict[str, Any]) -> None:
+    settings = make_settings(**{"dim": 8, "epochs": 1, "block": 90, "queries": 5} | values)
+    assert Trainer(dense, settings).native_step is None
