@@ -35,7 +35,8 @@ enum Activation : int32_t { kHanon, kHalin, kXExp, kDouble, kArctanh, kIdentity 
     FIELD(float*, by_query)          /* (m, d) */                                           \
     FIELD(float*, by_entity)         /* (n, d) */                                           \
     FIELD(float*, by_scale)          /* (m,) */                                             \
-    FIELD(double*, by_others)        /* (m,), or null */
+    FIELD(double*, by_others)        /* (m,), or null */                                    \
+    FIELD(double*, phases)           /* (3,) seconds of gathering, meeting and scattering, or null */
 
 struct Uniformity {
     HALE_UNIFORMITY(HALE_DECLARE)

@@ -12,6 +12,7 @@
 // often is, goes apart: its sums run along the queries. Sums are made chunk by chunk of the entities
 // and meet in their order (shared.h), so any number of threads gives the same bits.
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <cstdint>
 #include <vector>
@@ -19,6 +20,23 @@
 #include "worker.h"
 
 namespace {
+
+// How long each phase took, where that is asked for.
+class Phases {
+   public:
+    explicit Phases(double* where) : seconds(where), since(Clock::now()) {}
+    void ends(int phase) {
+        if (!seconds) return;
+        const Clock::time_point now = Clock::now();
+        seconds[phase] = std::chrono::duration<double>(now - since).count();
+        since = now;
+    }
+
+   private:
+    using Clock = std::chrono::steady_clock;
+    double* seconds;
+    Clock::time_point since;
+};
 
 // The sums of query i meet, chunk after chunk: its value, and the gradients by query and scale.
 //
@@ -70,6 +88,7 @@ void run(const Uniformity& ask, const A& h) {
     Shared all(ask);
     const int asked = static_cast<int>(std::min<int64_t>(std::max(1, ask.threads), all.chunks));
     std::vector<Worker*> workers(asked, nullptr);
+    Phases clock(ask.phases);
     int started = 1;
 
     const auto reduce_nearest = [&] {
@@ -100,11 +119,14 @@ void run(const Uniformity& ask, const A& h) {
         }
         worker.gather(h);
 #pragma omp barrier
+        if (mine == 0) clock.ends(0);
         std::vector<double> pulled(all.dp + 1);
 #pragma omp for schedule(static)
         for (int64_t i = 0; i < ask.m; ++i) meet(all, h, i, pulled);
+        if (mine == 0) clock.ends(1);
         if (ask.workspace) worker.scatter();
 #pragma omp barrier
+        if (mine == 0) clock.ends(2);
     }
 }
 

@@ -100,7 +100,7 @@ def block(
 ) -> None:
     """How sums over blocks of entities stand for sums over all: bias, spread, and its bound."""
     from hale.errors import InputError
-    from hale.lab.bench.block import block_rows
+    from hale.lab.bench.estimation import block_rows
     from hale.runs.run import load_run
 
     _use(threads)

@@ -18,7 +18,7 @@ from hale.settings import BY_SYSTEM, Flags, Settings
 from hale.settings.glossary import GLOSSARY
 
 TOLD = Path(__file__).with_name("defaults.json")  # written by hale.cli.defaults
-WORDS = ("heights", "near", "two-way", "loops")  # of the options, explained below them
+WORDS = ("heights", "near", "two-way", "loops", "block")  # of the options, explained below them
 
 Json = Annotated[
     bool, typer.Option("--json", help="Print one JSON object on stdout, progress on stderr.")

@@ -53,8 +53,13 @@ def sweep(
     gammas: Tensor | None = None,
     estimate: Estimate = WHOLE,
     others: Tensor | None = None,
+    phases: Tensor | None = None,
 ) -> Swept:
-    """The value of the uniformity term and, on request, its gradients."""
+    """The value of the uniformity term and, on request, its gradients.
+
+    ``phases`` (3,), in float64, is told how many seconds it took to sum up, to let the sums of
+    threads meet, and to make the entities' gradients.
+    """
     library = kernel.library(kernel.chosen_build())
     m, d = queries.shape
     n = len(entities)
@@ -91,6 +96,7 @@ def sweep(
             add=start > 0,
             threads=torch.get_num_threads(),
             logs=logs[start:].data_ptr(),
+            phases=_from(phases, 0),
         )
         if gradients:
             size = library.hale_workspace_size(count, n)

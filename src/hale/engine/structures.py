@@ -32,6 +32,7 @@ class Uniformity(ctypes.Structure):
         ("by_entity", ctypes.c_void_p),
         ("by_scale", ctypes.c_void_p),
         ("by_others", ctypes.c_void_p),
+        ("phases", ctypes.c_void_p),
     )
 
 

@@ -12,9 +12,9 @@ from hale.models.base import Model
 from hale.models.complex import ComplEx
 from hale.models.conve import ConvE
 from hale.models.distmult import DistMult
+from hale.models.model_options import Options, Similarity
 from hale.models.mure import MuRE
 from hale.models.murp import MuRP
-from hale.models.options import Options, Similarity
 from hale.models.refe import RefE
 from hale.models.refh import RefH
 from hale.models.rescal import RESCAL

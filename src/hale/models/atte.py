@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from hale.data.graph import GraphSize
 from hale.engine import geometry
-from hale.models.options import Options
+from hale.models.model_options import Options
 from hale.models.shifted import Shifted
 from hale.models.tables import Turns, even, relation_table
 

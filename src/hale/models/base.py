@@ -18,7 +18,7 @@ from hale.engine.rows import look_up, with_rows
 from hale.engine.turns import Rotation
 from hale.errors import SettingsError
 from hale.models.dropout import Dropout
-from hale.models.options import Similarity
+from hale.models.model_options import Similarity
 from hale.models.tables import Table, relation_table
 
 # softplus(ONE) = 1: every relation's scale starts at one.

@@ -12,8 +12,8 @@ from torch.nn import functional
 from hale.data.graph import GraphSize
 from hale.errors import SettingsError
 from hale.models.base import Model
+from hale.models.model_options import Options
 from hale.models.norm import Norm
-from hale.models.options import Options
 from hale.models.tables import relation_table
 from hale.models.tucker import start_size
 

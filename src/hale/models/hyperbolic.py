@@ -10,7 +10,7 @@ from torch.nn import functional
 from hale.data.graph import GraphSize
 from hale.engine import poincare
 from hale.models.base import ONE
-from hale.models.options import Options, Similarity
+from hale.models.model_options import Options, Similarity
 from hale.models.shifted import Shifted
 from hale.models.tables import relation_table
 

@@ -7,7 +7,7 @@ from typing import Unpack
 from torch import Tensor
 
 from hale.data.graph import GraphSize
-from hale.models.options import Options
+from hale.models.model_options import Options
 from hale.models.shifted import Shifted
 from hale.models.tables import Stretches
 

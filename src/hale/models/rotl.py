@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from hale.data.graph import GraphSize
 from hale.engine.turns import Rotation, turn
-from hale.models.options import Options
+from hale.models.model_options import Options
 from hale.models.rote import RotE
 from hale.models.tables import relation_table
 

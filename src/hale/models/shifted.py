@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from hale.data.graph import GraphSize
 from hale.models.base import Model
-from hale.models.options import Options
+from hale.models.model_options import Options
 from hale.models.tables import relation_table
 
 

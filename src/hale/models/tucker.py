@@ -12,8 +12,8 @@ from torch import Tensor, nn
 from hale.data.graph import GraphSize
 from hale.engine import geometry
 from hale.models.base import Model
+from hale.models.model_options import Options
 from hale.models.norm import Norm
-from hale.models.options import Options
 from hale.models.tables import relation_table
 
 

@@ -9,7 +9,7 @@ import torch
 from hale.data.graph import Graph, GraphSize
 from hale.errors import SettingsError
 from hale.models import MODELS, Model, Options, Similarity, model_class
-from hale.models.options import SIMILARITIES
+from hale.models.model_options import SIMILARITIES
 from hale.objectives import OBJECTIVES, Criterion, Objective, make_objective, objective_class
 from hale.settings import Settings, make_settings, parse_duration
 from hale.settings.recipes import recipe_values

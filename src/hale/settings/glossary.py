@@ -14,6 +14,8 @@ GLOSSARY: dict[str, str] = {
     "with a marriage or a likeness (--gamma-two-way).",
     "loops": "Facts that join an entity to itself. Without them (--no-loops) an entity comes last "
     "among the answers to a query about itself, where the relation has next to none in train.",
+    "block": "The entities that a step's sums run over, a part of all that stands for them "
+    "(--block). Each comes at most once in a pass over all entities.",
     "known answers": "The entities that answer a query in the graph's splits. Ranks leave the "
     "others out (filtered); training may leave them out of its sums (--leave-out-known).",
     "kept": "Of a run's states: the one that validation chose, which model.safetensors holds.",

@@ -57,6 +57,7 @@ def _shape_rows(m: int, n: int, d: int, rounds: int, rivals: Sequence[str]) -> l
     peak = Peak()
     times = in_turns({r: calls[r] for r in rivals}, rounds=rounds, between=peak.measure)
     flops = 6e-9 * m * n * d
+    meeting = _meeting(calls, queries, entities, scale, h) if "native" in rivals else None
     return [
         {
             "rival": rival,
@@ -66,11 +67,26 @@ def _shape_rows(m: int, n: int, d: int, rounds: int, rivals: Sequence[str]) -> l
             "median_ms": found.median_ms,
             "best_ms": found.best_ms,
             "gflops": flops / (found.best_ms / 1e3),
+            "meeting": meeting if rival == "native" else None,
             "share_of_peak": flops / (found.best_ms / 1e3) / peak.gflops,
             "peak_gflops": peak.gflops,
         }
         for rival, found in times.items()
     ]
+
+
+def _meeting(
+    calls: dict[str, Callable[[], object]],
+    queries: Tensor,
+    entities: Tensor,
+    scale: Tensor,
+    h: Hanon,
+) -> float:
+    """The share of the native kernel's time in which sums meet so that threads change no bit."""
+    phases = torch.zeros(3, dtype=torch.float64)
+    calls["native"]()
+    native.sweep(queries, entities, scale, h, None, gradients=True, phases=phases)
+    return float(phases[1] / phases.sum())
 
 
 def _plain(queries: Tensor, entities: Tensor, scale: Tensor) -> Tensor:
