@@ -13,7 +13,7 @@ namespace {
 constexpr int kRounds = 6;
 
 // A permutation of 0 .. n - 1 by a key: a Feistel network over the bits of n - 1, walked until it
-// is below n. hale/engine/blocks.py has the same in numpy and says why.
+// is below n. hale/engine/permutation.py has the same in numpy and says why.
 class Permutation {
    public:
     Permutation(int64_t count, const uint32_t* round_keys) : n(count), keys(round_keys) {
@@ -99,7 +99,7 @@ class Places {
 void leave(const Leave& ask, const Places& places, int64_t i, int64_t& written) {
     const auto put = [&](int64_t entity) {
         const int64_t place = places.of(entity);
-        if (place >= 0) ask.places[written++] = place;
+        if (place >= 0 && written++ < ask.room) ask.places[written - 1] = place;
         ++ask.counts[i];
     };
     const int64_t head = ask.heads[i], key = head * ask.width + ask.relations[i];

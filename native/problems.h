@@ -173,7 +173,7 @@ struct Find {
     FIELD(const int64_t*, keys)     /* (known,) ascending */                   \
     FIELD(const int32_t*, offsets)  /* (known + 1,) where its answers begin */ \
     FIELD(const int32_t*, answers)  /* entities, ascending for each query */   \
-    FIELD(int64_t, room)            /* for so many places */                   \
+    FIELD(int64_t, room)            /* for so many places; more are counted alone */ \
     FIELD(int64_t*, places)         /* (room,) in the block, query by query */ \
     FIELD(int64_t*, begins)         /* (m + 1,) where those of a query begin */ \
     FIELD(int64_t*, counts)         /* (m,) left out in all */
@@ -228,7 +228,7 @@ struct Mask {
     FIELD(float, rate)                                                                 \
     FIELD(float, eps)                                                                  \
     FIELD(int32_t, threads)                                                            \
-    FIELD(double*, values)          /* (2,) alignment, uniformity */                   \
+    FIELD(double*, values)          /* (3,) alignment, uniformity, whether it moved */ \
     FIELD(float*, by_turns)         /* (relations, dim) */                             \
     FIELD(float*, by_shifts)        /* (relations, dim), or null */                    \
     FIELD(float*, by_alphas)        /* (relations,), or null */                        \

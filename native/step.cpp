@@ -24,6 +24,7 @@ HALE_EXPORT int64_t hale_workspace_size(int64_t, int64_t);
 namespace {
 
 constexpr int64_t kRowsOfThread = 256;  // of queries: fewer are not worth another thread
+constexpr int64_t kSlopes = int64_t(1) << 26;  // floats of g kept at once, 256 MB
 
 // Memory that is kept from step to step: fresh memory costs a page fault a page.
 struct Room {
@@ -44,19 +45,19 @@ class Stepper {
    public:
     Stepper(const Step& step, Room& memory) : ask(step), room(memory) {}
 
-    // Whether the loss is finite; if it is not, nothing is moved.
-    bool run() {
+    // Told whether the loss is finite; if it is not, nothing is moved.
+    void run() {
         read();
         turn();
         drop(room.queries.data());
         spread();
         align();
         add_drawn();
-        if (!std::isfinite(ask.values[0]) || !std::isfinite(ask.values[1])) return false;
+        ask.values[2] = std::isfinite(ask.values[0]) && std::isfinite(ask.values[1]);
+        if (ask.values[2] == 0) return;
         drop(room.by_query.data());
         turn_back();
         move();
-        return true;
     }
 
    private:
@@ -137,30 +138,39 @@ class Stepper {
             scale[i] = room.scale[ask.drawn[i]];
             gammas[i] = room.gammas[ask.drawn[i]];
         }
-        Uniformity problem{};
-        problem.m = ask.m;
-        problem.n = ask.s;
-        problem.d = ask.d;
-        problem.queries = drawn;
-        problem.entities = room.entities.data();
-        problem.scale = scale;
-        problem.activation = ask.activation;
-        problem.beta = ask.beta;
-        problem.gammas = gammas;
-        problem.left_out = ask.left_out;
-        problem.left_from = ask.left_from;
-        problem.ratio = ask.ratio;
-        problem.bases = ask.bases;
-        problem.share = 1.0f / static_cast<float>(ask.m);
-        problem.threads = ask.threads;
-        problem.workspace = sized(room.workspace, hale_workspace_size(ask.m, ask.s));
-        problem.logs = sized(room.logs, ask.m);
-        problem.by_query = sized(room.by_drawn, ask.m * ask.d);
-        problem.by_entity = sized(room.by_entity, ask.s * ask.d);
-        problem.by_scale = sized(room.by_drawn_scale, ask.m);
-        hale_uniformity(&problem);
+        double* logs = sized(room.logs, ask.m);
+        float *by_drawn = sized(room.by_drawn, ask.m * ask.d),
+              *by_scale = sized(room.by_drawn_scale, ask.m),
+              *by_entity = sized(room.by_entity, ask.s * ask.d);
+        // As many queries at once as the slopes of all their pairs have room.
+        const int64_t fit = std::max<int64_t>(16, kSlopes / std::max<int64_t>(1, ask.s) / 16 * 16);
+        for (int64_t start = 0; start < ask.m; start += fit) {
+            Uniformity problem{};
+            problem.m = std::min(fit, ask.m - start);
+            problem.n = ask.s;
+            problem.d = ask.d;
+            problem.queries = drawn + start * ask.d;
+            problem.entities = room.entities.data();
+            problem.scale = scale + start;
+            problem.activation = ask.activation;
+            problem.beta = ask.beta;
+            problem.gammas = gammas + start;
+            problem.left_out = ask.left_out;
+            problem.left_from = ask.left_from + start;
+            problem.ratio = ask.ratio;
+            problem.bases = ask.bases ? ask.bases + start : nullptr;
+            problem.share = 1.0f / static_cast<float>(ask.m);
+            problem.add = start > 0;
+            problem.threads = ask.threads;
+            problem.workspace = sized(room.workspace, hale_workspace_size(problem.m, ask.s));
+            problem.logs = logs + start;
+            problem.by_query = by_drawn + start * ask.d;
+            problem.by_entity = by_entity;
+            problem.by_scale = by_scale + start;
+            hale_uniformity(&problem);
+        }
         double total = 0;
-        for (int64_t i = 0; i < ask.m; ++i) total += problem.logs[i];
+        for (int64_t i = 0; i < ask.m; ++i) total += logs[i];
         ask.values[1] = total / static_cast<double>(ask.m);
     }
 

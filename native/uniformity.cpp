@@ -28,7 +28,7 @@ class Phases {
     void ends(int phase) {
         if (!seconds) return;
         const Clock::time_point now = Clock::now();
-        seconds[phase] = std::chrono::duration<double>(now - since).count();
+        seconds[phase] += std::chrono::duration<double>(now - since).count();
         since = now;
     }
 

@@ -12,12 +12,17 @@ from hale.engine import estimate as estimates
 from hale.engine import mean_log_sum, uniformity
 from hale.engine.activations import Activation, Arctanh, Double, Halin, Hanon, Identity
 from hale.engine.blocks import Blocks
-from hale.engine.estimate import Estimate, estimate, size_for, spread_bound
+from hale.engine.estimate import Estimate, estimate, has_floor, size_for, spread_bound
+from hale.models import make_model
+from hale.objectives import HaLE
+from hale.settings import make_settings
+from hale.training.block import blocks_of
+from tests.conftest import ring
 
 pytestmark = pytest.mark.usefixtures("engine")
 
 M, N, D = 5, 240, 6
-BOUNDED = [Hanon(3.0, 6.0), Hanon(2.0, 80.0), Halin(10.0, 5.0), Arctanh()]
+BOUNDED = [Hanon(3.0, 6.0), Hanon(2.0, 50.0), Halin(10.0, 5.0), Arctanh()]
 
 
 def draw(seed: int = 0) -> tuple[Tensor, Tensor, Tensor]:
@@ -62,17 +67,18 @@ def test_the_formula_by_hand() -> None:
 
 
 def test_the_bound_by_hand() -> None:
-    """Half of the weights 1 and half a: the spread of one draw beside their mean is sinh."""
+    """A share p of the weights 1, the others a: the worst p is a / (1 + a), and spreads by sinh."""
     gamma = 3.0
     floor = math.exp(-gamma)
-    mean, spread = (1 + floor) / 2, (1 - floor) / 2
-    worst = max(
-        math.sqrt(p * (1 - p)) * (1 - floor) / (floor + p * (1 - floor))
-        for p in (i / 10_000 for i in range(1, 10_000))
-    )
-    assert spread / mean < worst
-    assert worst == pytest.approx(math.sinh(gamma / 2), rel=1e-4)
-    assert spread_bound(gamma, 100, 25) == pytest.approx(math.sinh(1.5) * math.sqrt(3 / 100))
+
+    def spread(p: float) -> float:
+        return math.sqrt(p * (1 - p)) * (1 - floor) / (floor + p * (1 - floor))
+
+    worst = max(range(1, 10_000), key=lambda i: spread(i / 10_000)) / 10_000
+    assert worst == pytest.approx(floor / (1 + floor), abs=1e-4)
+    assert spread(worst) == pytest.approx(math.sinh(gamma / 2), rel=1e-4)
+    # four of a hundred draws without replacement: 96 / 99 of a fourth of the variance
+    assert spread_bound(gamma, 100, 4) == pytest.approx(math.sinh(1.5) * math.sqrt(96 / 99 / 4))
     assert spread_bound(gamma, 100, 100) == 0
     assert spread_bound(6.0, 10**6, size_for(6.0, 10**6)) <= 1
     assert spread_bound(6.0, 10**6, size_for(6.0, 10**6) - 1) > 1
@@ -166,6 +172,45 @@ def exact_value(
     sums = ((-h(scale[:, None] * far)).exp() * ~mask).sum(dim=1)
     total = made.ratio * sums + (0 if made.bases is None else made.bases)
     return (total + (others.exp() if beside else 0)).log().mean()
+
+
+def test_the_bound_holds_and_is_met_by_the_worst_weights() -> None:
+    """Exact spread of Z over all pairs of 40 weights: one at 1, the others at the floor."""
+    gamma, n = math.log(39), 40
+    weights = [1.0] + [math.exp(-gamma)] * (n - 1)
+    whole = sum(weights)
+    pairs = [n / 2 * (a + b) / whole for i, a in enumerate(weights) for b in weights[:i]]
+    mean = sum(pairs) / len(pairs)
+    spread = math.sqrt(sum((z - mean) ** 2 for z in pairs) / len(pairs))
+    assert mean == pytest.approx(1.0)
+    assert spread == pytest.approx(spread_bound(gamma, n, 2), rel=1e-3)
+    assert spread <= spread_bound(gamma, n, 2) * (1 + 1e-12)
+
+
+@pytest.mark.parametrize("gamma", [80.0, 1000.0])
+def test_a_bound_beyond_what_a_float_can_tell_is_none(gamma: float) -> None:
+    assert not has_floor(gamma)
+    assert has_floor(60.0)
+    settings = make_settings(gamma=gamma, block=30, epochs=1, dim=4, queries=5, batch_size=20)
+    graph = ring(60)
+    known = graph.known("train")
+    objective = HaLE.of(settings)
+    model = make_model("rote", graph.size, 4)
+    loss = objective(
+        model,
+        torch.tensor(graph.train[:20]),
+        torch.Generator(),
+        known,
+        Blocks(60, 30, seed=0).at(0),
+    )
+    assert loss.total.isfinite()
+    assert blocks_of(settings, 60) is not None
+
+
+def test_other_terms_are_not_written_to() -> None:
+    others = torch.zeros(M, dtype=torch.float64)
+    uniformity(*(x.requires_grad_() for x in draw()), Identity(), others=others)
+    assert not others.any()
 
 
 def test_a_query_that_its_block_has_nothing_for_has_the_other_term_alone() -> None:

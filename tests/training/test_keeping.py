@@ -63,6 +63,7 @@ def test_a_run_in_memory_holds_a_copy_and_one_in_a_folder_does_not(
 
 def test_long_saves_take_a_tenth_of_the_time(graph: Graph, tmp_path: Path, clock: Clock) -> None:
     keeper = trainer_in(tmp_path / "run", graph).keeper
+    keeper.clocked = True
     assert keeper.affordable, "short saves always are"
     keeper.longest, keeper.spent = 5.0, 0.0
     clock.now += 49.0
@@ -110,3 +111,49 @@ def test_a_run_that_cannot_save_keeps_its_last_state(
     assert saves == [run.summary.steps]
     assert run.summary.kept_step == run.summary.steps
     assert len(run.history) == 4
+
+
+def test_patience_counts_from_the_best_that_was_seen_saved_or_not(
+    graph: Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """.3 is kept, .5 cannot be saved, and .4 is then no better twice over."""
+    figures = iter([0.3, 0.5, 0.4, 0.4, 0.9])
+    monkeypatch.setattr(
+        "hale.evaluation.validation.Validation.metrics", lambda self, model: {"mrr": next(figures)}
+    )
+    trainer = Trainer(graph, make_settings(**{**FAST, "epochs": 9}, patience=2))
+    trainer.begin(tmp_path / "run")
+    allowed = iter([True] * 2 + [False] * 99)
+    monkeypatch.setattr(Keeper, "affordable", property(lambda self: next(allowed)))
+    run = trainer.fit()
+    assert [record.metrics["mrr"] for record in run.history] == [0.3, 0.5, 0.4, 0.4]
+    assert run.summary.stopped_by == "patience"
+
+
+def test_without_a_budget_nothing_depends_on_the_clock(
+    graph: Graph, tmp_path: Path, clock: Clock
+) -> None:
+    trainer = trainer_in(tmp_path / "run", graph)
+    trainer.keeper.longest = 1e9
+    assert trainer.keeper.affordable, "epochs alone"
+    timed = Trainer(graph, make_settings(**{**FAST, "epochs": None}, budget=5))
+    timed.begin(tmp_path / "timed")
+    timed.keeper.longest = 1e9
+    assert not timed.keeper.affordable
+
+
+def test_the_last_state_needs_no_copy(graph: Graph) -> None:
+    trainer = Trainer(graph, make_settings(**FAST), keep="last")
+    run = trainer.fit()
+    assert not trainer.keeper.weights
+    assert run.summary.kept_step == run.summary.steps
+
+
+def test_the_first_save_takes_the_place_of_the_guess(
+    graph: Graph, tmp_path: Path, clock: Clock
+) -> None:
+    keeper = trainer_in(tmp_path / "run", graph).keeper
+    keeper.longest = 50.0
+    trainer_state = State()
+    keeper.save(trainer_state)
+    assert keeper.longest == 0.0, "by this clock"

@@ -76,7 +76,8 @@ def test_both_steps_end_at_the_same_place(dense: Graph, values: dict[str, Any]) 
         other = fast.model.state_dict()[name]
         torch.testing.assert_close(other, value, rtol=2e-3, atol=2e-4, msg=lambda m, n=name: n + m)
     for name, value in slow.optimizer.state().items():
-        torch.testing.assert_close(fast.optimizer.state()[name], value, rtol=2e-2, atol=1e-3)
+        least = 1e-10 if name.endswith("_sq") else 1e-7
+        torch.testing.assert_close(fast.optimizer.state()[name], value, rtol=2e-2, atol=least)
 
 
 def test_rows_that_no_step_touches_stay_as_they_are(dense: Graph) -> None:

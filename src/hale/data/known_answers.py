@@ -54,7 +54,7 @@ class Index(NamedTuple):
 
     def holds(self, keys: Ids, answers: Ids) -> NDArray[np.bool_]:
         """Which of these are facts: (n,), (n,) -> (n,)."""
-        low, counts = self.spans(keys)
+        low, counts = (part.astype(np.int64) for part in self.spans(keys))
         high = low + counts
         found = np.zeros(len(keys), dtype=bool)
         open_ = np.flatnonzero(counts)  # whose answer may still lie in [low, high)
@@ -206,9 +206,16 @@ class KnownAnswers:
 
     def counts(self, heads: Ids, relations: Ids) -> Ids:
         """How many answers each query has: (B,), (B,) -> (B,)."""
-        if len(self._parts) == 1:
-            return self._parts[0].spans(self._key(heads, relations))[1]
-        return np.bincount(self.of(heads, relations)[0], minlength=len(heads))
+        keys = self._key(heads, relations)
+        counts = self._parts[0].spans(keys)[1].astype(np.int64)
+        for number, index in enumerate(self._parts[1:], start=1):
+            asked = np.flatnonzero(index.spans(keys)[1])  # few, as this index is small
+            rows, answers = index.of(keys[asked])
+            new = np.ones(len(rows), dtype=bool)
+            for earlier in self._parts[:number]:
+                new &= ~earlier.holds(keys[asked][rows], answers)
+            counts[asked] += np.bincount(rows[new], minlength=len(asked))
+        return counts
 
     def of(self, heads: Ids, relations: Ids) -> tuple[Ids, Ids]:
         """Known answers of queries (B,), (B,) as pairs (row, entity), by row.

@@ -8,9 +8,13 @@ a = exp(-gamma), which far entities come close to. What is known of all need not
     Z = (N - K) a + N/s sum over the block of (w - a)
       = N/s sum over the block of w + a (N/s k - K)
 
-has the right mean too, is at least (N - K) a > 0, and a relative spread of at most
-sinh(gamma / 2) sqrt(1/s - 1/N), wherever the vectors are: of all numbers between a and 1 those
-half at either end spread most beside their mean.
+has the right mean too, is at least (N - K) a > 0, and where nothing is left out spreads by at most
+
+    sinh(gamma / 2) sqrt((N/s - 1) / (N - 1))
+
+of Z, wherever the vectors are: of all numbers between a and 1 those at the two ends, a share of
+a / (1 + a) of them at 1, spread most beside their mean. With K left out it is at most N / (N - K)
+times that. A bound above MOST_BOUND is as good as none: exp(-gamma) would be lost in rounding.
 """
 
 from __future__ import annotations
@@ -42,6 +46,13 @@ class Estimate(NamedTuple):
 
 WHOLE = Estimate()
 
+MOST_BOUND = 60.0  # exp(-60) is far from the smallest float32
+
+
+def has_floor(bound: float) -> bool:
+    """Whether weights under an activation with that bound have a floor to speak of."""
+    return bound <= MOST_BOUND
+
 
 def estimate(
     num_entities: int,
@@ -64,11 +75,12 @@ def estimate(
 
 
 def spread_bound(gamma: float, num_entities: int, size: int) -> float:
-    """The most that an estimate of Z can spread, as a share of Z."""
-    return math.sinh(gamma / 2) * math.sqrt(max(0.0, 1 / size - 1 / num_entities))
+    """The most that an estimate of Z can spread, as a share of Z, where nothing is left out."""
+    finite = (num_entities / size - 1) / max(1, num_entities - 1)
+    return math.sinh(gamma / 2) * math.sqrt(max(0.0, finite))
 
 
 def size_for(gamma: float, num_entities: int, spread: float = 1.0) -> int:
     """The smallest block whose estimate spreads at most so much."""
     steep = (math.sinh(gamma / 2) / spread) ** 2
-    return min(num_entities, math.ceil(1 / (1 / steep + 1 / num_entities)))
+    return min(num_entities, math.ceil(num_entities / (1 + (num_entities - 1) / steep)))

@@ -71,8 +71,6 @@ class Leaver:
     ) -> Left:
         """Of queries (m,), (m,), whose heads are left out too where they are ``ruled_out`` (m,)."""
         m, known = len(heads), self.known
-        if len(self._room) < m * len(block):  # never written but where it is needed
-            self._room = np.empty(m * len(block), dtype=np.int64)
         begins, counts = np.empty(m + 1, dtype=np.int64), np.empty(m, dtype=np.int64)
         heads, relations = (np.ascontiguousarray(ids, dtype=np.int64) for ids in (heads, relations))
         ids = block.ids.numpy()
@@ -94,4 +92,8 @@ class Leaver:
             counts=counts.ctypes.data,
         )
         kernel.call("hale_leave", problem)
+        if begins[-1] > len(self._room):  # then only counted: once more, with room for all
+            self._room = np.empty(2 * int(begins[-1]), dtype=np.int64)
+            problem.room, problem.places = len(self._room), self._room.ctypes.data
+            kernel.call("hale_leave", problem)
         return Left(self._room[: begins[-1]], begins, counts)

@@ -68,10 +68,10 @@ def sweep(
     found = Gradients(
         torch.empty_like(queries), torch.empty_like(entities), torch.empty_like(scale)
     )
-    bases, terms, by_terms = (
-        None if x is None else x.detach().double().contiguous()
-        for x in (estimate.bases, others, others)
+    bases, terms = (
+        None if x is None else x.detach().double().contiguous() for x in (estimate.bases, others)
     )
+    by_terms = None if terms is None else torch.empty_like(terms)
     bounds = _bounds(activation, gammas, queries)
     left_out, left_from = _by_query(without, queries, n)
     block = m if not gradients else max(16, min(m, BLOCK_ELEMENTS // n // 16 * 16))

@@ -18,7 +18,6 @@ from hale.engine.rows import within
 from hale.engine.structures import Turn
 
 ROWS_OF_THREAD = 256  # fewer are not worth another thread
-MOST_OF_TABLES = 1 << 22  # numbers of a relation table, of which each thread sums up two
 
 
 class Rotation(NamedTuple):
@@ -85,7 +84,6 @@ def _fits(
         and vectors.stride(1) == 1
         and (alphas is None or shifts is not None)
         and all(table.shape == shape for table, shape in tables)
-        and count * dim <= MOST_OF_TABLES
         and kernel.takes(vectors, *(table for table, _ in tables))
     )
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from typing import ClassVar, Self, TypedDict
 
@@ -12,7 +11,7 @@ from torch import Tensor
 from hale.data.graph import KnownAnswers
 from hale.engine import mean_log_sum, uniformity
 from hale.engine.blocks import Block
-from hale.engine.estimate import Estimate
+from hale.engine.estimate import Estimate, has_floor
 from hale.engine.tiles import Pairs
 from hale.models import Model, Similarity
 from hale.objectives.base import Loss, Objective
@@ -112,7 +111,7 @@ class AllNeg(Objective):
 
     def _estimate(self, model: Model, out: LeftOut, block: Block | None) -> Estimate:
         bound = self.scoring.activation.bound
-        if not math.isfinite(bound) or model.similarity == "dot" or model.tail_bias is not None:
+        if not has_floor(bound) or model.similarity == "dot" or model.tail_bias is not None:
             return out.estimate(block, None, model.entities().device)
         bounds = torch.full((len(out.counts),), bound, device=model.entities().device)
         return out.estimate(block, bounds, bounds.device)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from copy import copy
 from dataclasses import replace
 from typing import ClassVar, Self
@@ -15,7 +14,7 @@ from hale.data.graph import KnownAnswers
 from hale.engine import contrast
 from hale.engine.activations import Activation, Halin, Hanon, make_activation
 from hale.engine.blocks import Block
-from hale.engine.estimate import Estimate
+from hale.engine.estimate import Estimate, has_floor
 from hale.errors import InputError
 from hale.models import Model, Similarity
 from hale.objectives.base import Loss, Objective
@@ -116,8 +115,8 @@ class HaLE(Objective):
 
     @property
     def bounded(self) -> bool:
-        """Whether the activation is."""
-        return math.isfinite(self.activation.bound)
+        """Whether weights have a floor under the activation and its bounds."""
+        return has_floor(max(self.activation.bound, self.gamma_two_way or 0.0))
 
     def at(self, progress: float) -> Self:
         """The objective at a share of the run: its bounds on the way from gamma_start."""

@@ -10,8 +10,9 @@ import torch
 from torch import Tensor
 
 from hale.data.keys import Ids
-from hale.engine.permutation import part_of, round_keys
+from hale.engine.permutation import MOST, part_of, round_keys
 from hale.engine.randomness import Stream
+from hale.errors import InputError
 
 
 class Batches(Protocol):
@@ -48,6 +49,8 @@ class Shuffled:
         self.relations = relations
         self.device = device or torch.device("cpu")
         self.count = len(triples) * (1 if relations is None else 2)
+        if self.count >= MOST:
+            raise InputError(f"An epoch has fewer than 2^32 triples; got {self.count:,}.")
         self.steps_per_epoch = math.ceil(self.count / batch_size)
 
     def at(self, step: int) -> Tensor:

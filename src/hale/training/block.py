@@ -6,7 +6,7 @@ import warnings
 
 from hale.engine.activations import make_activation
 from hale.engine.blocks import Blocks
-from hale.engine.estimate import size_for, spread_bound
+from hale.engine.estimate import has_floor, size_for, spread_bound
 from hale.errors import HaleWarning
 from hale.objectives import objective_class
 from hale.settings import Settings
@@ -42,7 +42,7 @@ def _largest_bound(settings: Settings) -> float:
         for gamma in gammas
         if gamma is not None
     )
-    return max((bound for bound in bounds if bound < float("inf")), default=0.0)
+    return max((bound for bound in bounds if has_floor(bound)), default=0.0)
 
 
 def _warn(text: str) -> None:

@@ -1,4 +1,4 @@
-"""The state of a run in the making: saved after every validation, resumed exactly."""
+"""The state of a run in the making: saved, and resumed from where it was saved exactly."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ def not_finite(
     }
     largest = max(sizes, key=lambda name: math.inf if math.isnan(sizes[name]) else sizes[name])
     kept = ""
-    if kept_in is not None:
+    if kept_in is not None and state.kept_step:
         kept = f"The last good state, of step {state.kept_step}, is kept in {kept_in}. "
     return TrainingError(
         f"Not finite at step {state.clock.step}: the {what}; the largest parameter is "

@@ -17,23 +17,32 @@ from hale.training import checkpoint
 from hale.training.checkpoint import State
 from hale.training.optimizers import Optimizer
 
-# A run is saved after every validation, and in between when this much time has passed.
+# A run is saved after a validation, and in between when this much time has passed, as far as the
+# share of the time goes that saving may take. Saves shorter than a moment are always made, and
+# without a budget, where nothing may depend on the clock, so are all after a validation.
 SAVE_SECONDS = 60.0
-# Saving takes at most this share of a run, unless a save takes less than a moment.
 SHARE = 0.1
 MOMENT = 1.0
 
 
 class Keeper:
-    """Keeps and saves the state of a model and its optimiser."""
+    """Keeps and saves the state of a model and its optimiser.
 
-    def __init__(self, model: Model, optimizer: Optimizer) -> None:
+    Without ``copies`` a run in memory keeps its last state, which the model has; ``clocked`` if
+    the run has a budget.
+    """
+
+    def __init__(
+        self, model: Model, optimizer: Optimizer, *, copies: bool = True, clocked: bool = True
+    ) -> None:
         self.model = model
         self.optimizer = optimizer
+        self.copies = copies
+        self.clocked = clocked
         self.folder: RunFolder | None = None
         self.weights: dict[str, Tensor] = {}  # that are kept, of a run in memory
         self.spent = 0.0  # seconds of saving
-        self.longest = 0.0  # of a save so far
+        self.longest = 0.0  # of a save so far; before the first, a guess
         self.began = self.saved = time.monotonic()
 
     def begin(self, folder: RunFolder, seconds: float) -> None:
@@ -52,7 +61,7 @@ class Keeper:
     @property
     def affordable(self) -> bool:
         """Whether another save keeps within its share of the time since the run began."""
-        if self.folder is None or self.longest < MOMENT:
+        if self.folder is None or not self.clocked or self.longest < MOMENT:
             return True
         return self.spent + self.longest <= SHARE * (time.monotonic() - self.began)
 
@@ -64,8 +73,12 @@ class Keeper:
     def keep(self, state: State) -> None:
         """The state at hand is the one to keep; in a folder it is once it is saved."""
         state.kept_step = state.clock.step
-        if self.folder is None:
+        if self.folder is not None or not self.copies:
+            return
+        if not self.weights:
             self.weights = copied(self.model)
+        for name, value in self.model.state_dict().items():
+            self.weights[name].copy_(value)
 
     def save(self, state: State) -> None:
         """Write the state to the folder, if there is one."""
@@ -73,8 +86,8 @@ class Keeper:
             began = time.monotonic()
             checkpoint.save(self.folder, state, self.model, self.optimizer)
             took = time.monotonic() - began
+            self.longest = max(self.longest, took) if self.spent else took
             self.spent += took
-            self.longest = max(self.longest, took)
         self.saved = time.monotonic()
 
     def kept(self) -> Mapping[str, Tensor]:

@@ -16,13 +16,14 @@ from hale.data.known_answers import KnownAnswers
 from hale.engine import library as kernel
 from hale.engine import native
 from hale.engine.blocks import Block
+from hale.engine.estimate import estimate
 from hale.engine.leaving import Leaver, Left
 from hale.engine.rows import within
 from hale.engine.structures import Step
 from hale.models import Model
 from hale.models.dropout import drawn_key
 from hale.objectives import Criterion, HaLE, Loss
-from hale.training.optimizers import Adam, Optimizer
+from hale.training.optimizers import BETAS, EPS, Adam, Optimizer
 
 TABLE = "entity.weight"
 
@@ -67,13 +68,17 @@ class NativeStep:
         relations = within(batch[:, 1], len(rotation.turns))
         drawn = objective.draw(batch, draws, self.known)
         left = self._left(objective, batch.index_select(0, drawn), block)
-        bases = None
-        if objective.bounded:
-            floors = bounds.index_select(0, relations.index_select(0, drawn)).double().neg().exp()
-            bases = floors.numpy() * (block.ratio * left.counts_here - left.counts)
+        own = bounds.index_select(0, relations.index_select(0, drawn))
+        made = estimate(
+            block.num_entities,
+            len(block),
+            bounds=own if objective.bounded else None,
+            left_out=torch.from_numpy(left.counts),
+            left_out_here=torch.from_numpy(left.counts_here),
+        )
         kept = self.optimizer.beside(TABLE)
         dropout = model.dropout
-        values = np.zeros(2)
+        values = np.zeros(3)
         held = [x if x is None else x.detach().contiguous() for x in tables]
         problem = Step(
             b=len(batch),
@@ -99,14 +104,14 @@ class NativeStep:
             beta=getattr(objective.activation, "beta", 0.0),
             weight=objective.weight,
             square=objective.square,
-            ratio=block.ratio,
-            bases=None if bases is None else bases.ctypes.data,
+            ratio=made.ratio,
+            bases=_address(made.bases),
             lost=dropout.lost if dropout.share else 0,
             key=drawn_key(drops) if dropout.share else 0,
-            first=1 - 0.9,
-            second=1 - 0.999,
+            first=1 - BETAS[0],
+            second=1 - BETAS[1],
             rate=self.optimizer.corrected(rate, kept),
-            eps=1e-8,
+            eps=EPS,
             threads=torch.get_num_threads(),
             values=values.ctypes.data,
             by_turns=_address(gradients[0]),
@@ -115,11 +120,11 @@ class NativeStep:
             by_scales=_address(gradients[3]),
         )
         kernel.call("hale_step", problem)
-        alignment, spread = torch.from_numpy(values).float()
+        alignment, spread, moved = torch.from_numpy(values).float()
         loss = Loss(
             objective.weight * alignment + spread, {"alignment": alignment, "uniformity": spread}
         )
-        if loss.total.isfinite():
+        if moved:
             self._move_relations(tables, gradients, rate)
         return loss
 

@@ -23,6 +23,8 @@ from hale.engine.structures import AdamRows
 from hale.errors import UnknownNameError
 
 STEP = "step"  # how many steps a parameter has seen
+# Of Adam: how much of the means is kept, and what keeps a step from dividing by zero.
+BETAS, EPS = (0.9, 0.999), 1e-8
 
 
 class Optimizer(ABC):
@@ -145,11 +147,11 @@ class Adam(Optimizer):
             [fields[STEP] for fields in kept],
             fused=True,
             amsgrad=False,
-            beta1=0.9,
-            beta2=0.999,
+            beta1=BETAS[0],
+            beta2=BETAS[1],
             lr=rate,
             weight_decay=0.0,
-            eps=1e-8,
+            eps=EPS,
             maximize=False,
         )
 
@@ -157,7 +159,7 @@ class Adam(Optimizer):
         """The rate of one more step for rows of a table, with both corrections of their bias."""
         kept[STEP] += 1
         count = kept[STEP].item()
-        return rate * math.sqrt(1 - 0.999**count) / (1 - 0.9**count)
+        return float(rate * math.sqrt(1 - BETAS[1] ** count) / (1 - BETAS[0] ** count))
 
     def move_rows(
         self, table: Tensor, ids: Tensor, rows: Tensor, kept: dict[str, Tensor], rate: float
@@ -175,19 +177,19 @@ class Adam(Optimizer):
                 table=table.data_ptr(),
                 means=means.data_ptr(),
                 squares=squares.data_ptr(),
-                first=1 - 0.9,
-                second=1 - 0.999,
+                first=1 - BETAS[0],
+                second=1 - BETAS[1],
                 rate=rate,
-                eps=1e-8,
+                eps=EPS,
                 threads=torch.get_num_threads(),
             )
             kernel.call("hale_adam_rows", problem)
             return
-        mean = torch.lerp(means.index_select(0, ids), rows, 1 - 0.9)
-        square = torch.lerp(squares.index_select(0, ids), rows.square(), 1 - 0.999)
+        mean = torch.lerp(means.index_select(0, ids), rows, 1 - BETAS[0])
+        square = torch.lerp(squares.index_select(0, ids), rows.square(), 1 - BETAS[1])
         means.index_copy_(0, ids, mean)
         squares.index_copy_(0, ids, square)
-        table.index_add_(0, ids, mean / (square.sqrt() + 1e-8), alpha=-rate)
+        table.index_add_(0, ids, mean / (square.sqrt() + EPS), alpha=-rate)
 
 
 class Adagrad(Optimizer):

@@ -99,7 +99,9 @@ class Trainer:
         self.rule = StopRule(settings, self.steps_per_epoch)
         self.share = ValidationShare(settings, self.validation, self.rule)
         self.state = State()
-        self.keeper = Keeper(self.model, self.optimizer)
+        self.keeper = Keeper(
+            self.model, self.optimizer, copies=keep == "best", clocked=settings.budget is not None
+        )
         self.native_step = step_for(
             self.model, self.objective, self.optimizer, self.known_train, self.blocks
         )
@@ -214,7 +216,7 @@ class Trainer:
             raise self._not_finite(f"loss ({' and '.join(parts) or 'total'})")
 
     def _validate(self) -> None:
-        """Rank the validation sample, keep the state if it is the best, save."""
+        """Rank the validation sample; keep the state if it is the best, and save, in its share."""
         began = time.perf_counter()
         state, clock = self.state, self.state.clock
         self.model.eval()
@@ -227,13 +229,16 @@ class Trainer:
             losses=state.losses,
             metrics=metrics,
         )
-        best = state.kept
         # Without a valid split there is nothing to compare: the latest is kept.
-        better = best is None or not metrics or metrics["mrr"] > best.metrics["mrr"]
+        before = max((past.metrics.get("mrr", 0.0) for past in state.history), default=-1.0)
+        better = not metrics or metrics["mrr"] > before
+        best = state.kept  # not always the best of all: a state is kept only where it is saved
         judged = replace(clock)
         self.rule.judge(judged, better=better)
         ending = self.rule.reason(judged) is not None
-        keep = better or self.keep == "last"
+        keep = self.keep == "last" or best is None or not metrics
+        if best is not None and metrics:
+            keep = keep or metrics["mrr"] > best.metrics["mrr"]
         if ending and not keep and len(self.validation.others):
             self.keeper.save(state)  # not judged yet, so that a kill from here on costs nothing
             kept, last = self.keeper.kept(), self.keeper.last()

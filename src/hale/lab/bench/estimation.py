@@ -2,7 +2,8 @@
 
 Vectors are drawn, or those of a run are taken. For each activation the sum Z of some queries over
 all entities is worked out in float64, and its estimate by many blocks; what is told is the mean
-error beside its standard error, the spread as a share of Z, and the bound that no vectors can pass.
+error beside its standard error, the spread as a share of Z, and its bound (about: it is for queries
+that leave out just the share LEFT_OUT).
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from torch import Tensor
 
 from hale.engine.activations import ACTIVATIONS, Activation, make_activation
 from hale.engine.blocks import Blocks
-from hale.engine.estimate import estimate, spread_bound
+from hale.engine.estimate import estimate, has_floor, spread_bound
 from hale.runs.run import Run
 
 GAMMAS = (5.0, 10.0)
@@ -52,7 +53,7 @@ def _row(
     h: Activation, weights: Tensor, kept: Tensor, size: int, draws: int, seed: int
 ) -> dict[str, Any]:
     n, whole = weights.shape[1], weights.sum(dim=1)
-    bounds = torch.full((len(weights),), h.bound) if math.isfinite(h.bound) else None
+    bounds = torch.full((len(weights),), h.bound) if has_floor(h.bound) else None
     blocks, found = Blocks(n, size, seed), []
     for step in range(draws):
         ids = blocks.at(step).ids
@@ -75,7 +76,7 @@ def _row(
         "standard_error": (spread.square().mean() / draws / len(whole)).sqrt().item(),
         "spread": spread.mean().item(),
         "largest_spread": spread.max().item(),
-        "bound": spread_bound(h.bound, n, size) if math.isfinite(h.bound) else None,
+        "bound": spread_bound(h.bound, n, size) / (1 - LEFT_OUT) if bounds is not None else None,
         "log_bias": ratios.log().mean().item(),
         "log_spread": ratios.log().std(dim=0).mean().item(),
     }

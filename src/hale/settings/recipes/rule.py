@@ -63,9 +63,10 @@ def by_rule(graph: GraphCounts) -> dict[str, object]:
 def block_for(gamma: float, num_entities: int) -> int | str:
     """The entities of a block, under a bound gamma of the activation.
 
-    The estimate of a sum over N entities by s spreads by at most sinh(gamma/2) sqrt(1/s - 1/N) of
-    it (hale.engine.estimate): at most by all of it from s = 1 / (1 / sinh^2 + 1 / N) on.
+    The estimate of a sum over N entities by s spreads by at most sinh(gamma/2)
+    sqrt((N/s - 1) / (N - 1)) of it (hale.engine.estimate): by no more than all of it from
+    s = N / (1 + (N - 1) / sinh^2) on.
     """
-    enough = 1 / (1 / math.sinh(gamma / 2) ** 2 + 1 / max(1, num_entities))
+    enough = num_entities / (1 + (num_entities - 1) / math.sinh(gamma / 2) ** 2)
     size = max(BLOCK, math.ceil(enough))
     return "all" if 2 * size > num_entities else size
