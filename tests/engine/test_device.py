@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from hale.engine.device import choose_device, keep_freed_memory, use_threads
+from hale.engine.device import choose_device, keep_freed_memory, on_large_pages, use_threads
 from hale.errors import SettingsError, UnknownNameError
 
 
@@ -31,3 +31,14 @@ def test_threads() -> None:
 def test_freed_memory_is_kept_without_fuss() -> None:
     keep_freed_memory()
     assert torch.zeros(1 << 20).sum() == 0
+
+
+def test_large_pages_change_no_number() -> None:
+    """Also of a table that begins in the middle of a page, and of none worth it."""
+    for table in (torch.zeros(5000, 4096), torch.zeros(17 << 20)[3:], torch.zeros(3, 4)):
+        before = table.data_ptr()
+        assert on_large_pages(table) is table
+        assert table.data_ptr() == before
+        assert not table.any()
+        table[-1] = 1
+        assert table.sum() == table[-1].numel()

@@ -7,6 +7,7 @@ from torch import Tensor, nn
 
 from hale.data.graph import GraphSize
 from hale.engine import geometry
+from hale.engine.device import on_large_pages
 from hale.engine.rows import look_up
 from hale.errors import SettingsError
 
@@ -19,7 +20,7 @@ class Table(nn.Module):
 
     def __init__(self, count: int, dim: int) -> None:
         super().__init__()
-        self.weight = nn.Parameter(torch.empty(count, dim))
+        self.weight = nn.Parameter(on_large_pages(torch.empty(count, dim)))
 
     def forward(self, ids: Tensor) -> Tensor:
         """(B,) -> (B, d)."""

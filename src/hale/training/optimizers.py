@@ -18,6 +18,7 @@ from torch.optim.adagrad import adagrad
 from torch.optim.adam import adam
 
 from hale.engine import library as kernel
+from hale.engine.device import on_large_pages
 from hale.engine.rows import touched
 from hale.engine.structures import AdamRows
 from hale.errors import UnknownNameError
@@ -108,7 +109,7 @@ class Optimizer(ABC):
         if name in self.kept:
             return self.kept[name]
         parameter = self.parameters[name]
-        zeros = {field: torch.zeros_like(parameter) for field in self.fields}
+        zeros = {field: on_large_pages(torch.zeros_like(parameter)) for field in self.fields}
         self.kept[name] = {STEP: torch.zeros((), device=self._place(parameter)), **zeros}
         return self.kept[name]
 
