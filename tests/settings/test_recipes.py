@@ -25,6 +25,7 @@ from hale.settings.recipes import (
     settings_in,
 )
 from hale.settings.recipes.rule import GraphCounts, block_for, by_rule
+from hale.training.block import blocks_of
 
 
 def made(facts: int, entities: int, name: str = "mine") -> Graph:
@@ -171,3 +172,13 @@ def test_every_recipe_suits_every_model_that_takes_it(name: str, budget: float) 
             if common(MODELS[model], OBJECTIVES[strategy]):
                 values = settings_in(content, strategy, model, budget)
                 check(complete(None, recipe="none", strategy=strategy, model=model, **values))
+
+
+@pytest.mark.parametrize("name", recipe_files())
+@pytest.mark.parametrize("budget", [60.0, 3600.0])
+def test_no_recipe_has_a_block_that_is_warned_of(name: str, budget: float) -> None:
+    content = read_recipe(recipes.FOLDER / f"{name}.toml")
+    for model in ("rotl", "rote", "rotate", "distmult", "transe"):
+        values = settings_in(content, "hale", model, budget)
+        settings = complete(None, recipe="none", strategy="hale", model=model, **values)
+        blocks_of(settings, content["entities"])  # a warning is an error here

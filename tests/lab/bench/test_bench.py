@@ -108,7 +108,7 @@ def test_block_rows(tmp_path: Path) -> None:
     smaller, larger = rows[:2]
     assert (smaller["block"], larger["block"]) == (30, 60)
     assert larger["spread"] < smaller["spread"]
-    assert smaller["bound"] == pytest.approx(math.sinh(2.5) * math.sqrt(1 / 30 - 1 / 300))
+    assert smaller["bound"] == pytest.approx(math.sinh(2.5) * math.sqrt(9 / 299) / 0.99)
     refused = CliRunner().invoke(app, ["bench", "block", "--block", "many"])
     assert refused.exit_code == 2
 
