@@ -180,9 +180,8 @@ class HaLE(Objective):
         if known is None:
             raise InputError("gamma_two_way needs the known answers of the training triples.")
         two_way = torch.from_numpy(known.two_way).to(like.device)
-        gammas = like.new_full((len(two_way),), self.activation.gamma)
-        gammas[two_way] = self.gamma_two_way
-        return gammas
+        gammas = (like.new_tensor(gamma) for gamma in (self.gamma_two_way, self.activation.gamma))
+        return torch.where(two_way, *gammas)
 
     def draw(
         self, triples: Tensor, generator: torch.Generator, known: KnownAnswers | None

@@ -18,7 +18,6 @@ from hale.engine import native
 from hale.engine.blocks import Block
 from hale.engine.estimate import estimate
 from hale.engine.leaving import Leaver, Left
-from hale.engine.rows import within
 from hale.engine.structures import Step
 from hale.models import Model
 from hale.models.dropout import drawn_key
@@ -63,12 +62,13 @@ class NativeStep:
         gradients = [None if x is None else torch.empty_like(x) for x in tables]
 
         batch = batch.contiguous()
-        within(batch[:, 0], len(table))
-        within(batch[:, 2], len(table))
-        relations = within(batch[:, 1], len(rotation.turns))
+        least, most = torch.aminmax(batch, dim=0)
+        limits = batch.new_tensor([len(table), len(rotation.turns), len(table)])
+        if int(least.min()) < 0 or bool((most >= limits).any()):  # the kernel would not notice
+            raise IndexError(f"triples of ids {least.tolist()} to {most.tolist()}")
         drawn = objective.draw(batch, draws, self.known)
         left = self._left(objective, batch.index_select(0, drawn), block)
-        own = bounds.index_select(0, relations.index_select(0, drawn))
+        own = bounds.index_select(0, batch[:, 1].index_select(0, drawn))
         made = estimate(
             block.num_entities,
             len(block),
