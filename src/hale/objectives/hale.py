@@ -180,8 +180,8 @@ class HaLE(Objective):
         if known is None:
             raise InputError("gamma_two_way needs the known answers of the training triples.")
         two_way = torch.from_numpy(known.two_way).to(like.device)
-        gammas = (like.new_tensor(gamma) for gamma in (self.gamma_two_way, self.activation.gamma))
-        return torch.where(two_way, *gammas)
+        other, own = like.new_tensor(self.gamma_two_way), like.new_tensor(self.activation.gamma)
+        return torch.where(two_way, other, own)
 
     def draw(
         self, triples: Tensor, generator: torch.Generator, known: KnownAnswers | None
