@@ -18,8 +18,8 @@ from torch import Tensor
 from hale.data.graph import SPLITS, Graph, GraphSize, KnownAnswers, Vocabulary
 from hale.errors import EvaluationError, InputError, UnknownNameError
 from hale.evaluation import spans
-from hale.evaluation.evaluator import evaluate, evaluate_model
-from hale.evaluation.metrics import Metrics
+from hale.evaluation.evaluator import evaluate, evaluate_model, sample_of
+from hale.evaluation.metrics import Metrics, Sample
 from hale.evaluation.ranks import Ties, filtered_ranks
 from hale.models import Model, make_model
 from hale.runs.run import Run, Summary
@@ -280,3 +280,38 @@ def test_ranks_are_exact_beyond_the_whole_numbers_of_float32() -> None:
     last = np.array([[0, 0, ahead]])
     for ties, rank in (("optimistic", ahead + 1), ("mean", ahead + 1.5)):
         assert filtered_ranks(model, last, nothing_known(), ties=ties).tolist() == [rank]
+
+
+def test_a_sample_is_part_of_the_whole_and_says_so(graph: Graph) -> None:
+    torch.manual_seed(0)
+    model = make_model("rote", graph.size, 4)
+    whole = evaluate_model(model, graph, "train")
+    assert whole.sample is None
+    assert "sample" not in whole.as_dict()
+    some = evaluate_model(model, graph, "train", sample=10)
+    again = evaluate_model(model, graph, "train", sample=10)
+    assert some.overall == again.overall, "always the same"
+    assert some.overall.count == 20
+    told = some.as_dict()["sample"]
+    assert (told["triples"], told["of"]) == (10, len(graph.train))
+    assert 0 < told["mrr_standard_error"] < 0.2
+    assert evaluate_model(model, graph, "train", sample=len(graph.train)).sample is None
+
+
+def test_the_standard_error_of_a_sample_by_hand() -> None:
+    """Reciprocal ranks 1, .5 and .5, .25 of two triples: means .75 and .375."""
+    made = Sample.of_ranks(np.array([1.0, 2.0, 2.0, 4.0]), 9)
+    assert made == Sample(2, 9, pytest.approx((0.375**2 / 2) ** 0.5 / 2**0.5))
+    assert Sample.of_ranks(np.array([1.0, 2.0]), 9).mrr_standard_error == 0
+
+
+def test_what_is_ranked_at_the_end_of_a_run_is_bounded(
+    graph: Graph, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert sample_of(graph, "train") is None
+    monkeypatch.setattr("hale.evaluation.evaluator.LEAST_SAMPLE", 3)
+    monkeypatch.setattr("hale.evaluation.evaluator.PAIRS", 24 * 2 * 7)
+    assert sample_of(graph, "train") == 7
+    monkeypatch.setattr("hale.evaluation.evaluator.PAIRS", 1)
+    assert sample_of(graph, "train") == 3
+    assert sample_of(graph, "test") == 3

@@ -55,6 +55,10 @@ def train(
     split_seed: Annotated[
         int, typer.Option("--split-seed", help="Seed of the split of a single file.", min=0)
     ] = 0,
+    full_evaluation: Annotated[
+        bool,
+        typer.Option("--full-evaluation", help="Rank all of a large test split, not a sample."),
+    ] = False,
     as_json: Json = False,
     **given: Any,
 ) -> None:
@@ -71,6 +75,7 @@ def train(
     from hale.cli.tables import metrics_table
     from hale.data.files import free_folder
     from hale.evaluation.evaluator import evaluate as evaluate_run
+    from hale.evaluation.evaluator import sample_of
     from hale.runs.systems import complete
     from hale.training.start import check
     from hale.training.start import train as train_run
@@ -114,7 +119,8 @@ def train(
     split = next((name for name in ("test", "valid") if len(run.graph.split(name))), None)
     report: dict[str, Any] = {}
     if split is not None:
-        report = evaluate_run(run, split).as_dict()
+        sample = None if full_evaluation else sample_of(run.graph, split)
+        report = evaluate_run(run, split, sample=sample).as_dict()
         run.save_metrics(split, report)
     if as_json:
         best = run.best
@@ -133,6 +139,12 @@ def train(
     if split is not None:
         directions = {"both directions": report, **report["by_direction"]}
         out.print(metrics_table(directions, f"{run.graph.name}, {split} split, filtered"))
+        if "sample" in report:
+            some = report["sample"]
+            out.print(
+                f"of {some['triples']:,} of {some['of']:,} triples: MRR to within "
+                f"{1.96 * some['mrr_standard_error']:.4f}; hale evaluate {run.path} ranks all"
+            )
     if run.best is not None and run.best.metrics:
         highest = max(record.metrics["mrr"] for record in run.history)
         second = "" if run.best.metrics["mrr"] == highest else ", no worse than the best on others"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -40,6 +40,25 @@ class Metrics:
 
 
 @dataclass(frozen=True)
+class Sample:
+    """Where only some triples of a split were ranked: how many, of how many, how sure that is."""
+
+    triples: int
+    of: int
+    mrr_standard_error: float
+
+    @classmethod
+    def of_ranks(cls, ranks: NDArray[np.float64], whole: int) -> Sample:
+        """Of the ranks (2 n,) of n triples, both ways, of ``whole``.
+
+        The two ranks of a triple go together, so their mean is what is spread.
+        """
+        each = (1 / ranks).reshape(2, -1).mean(axis=0)
+        spread = float(each.std(ddof=1)) if len(each) > 1 else 0.0
+        return cls(len(each), whole, spread / len(each) ** 0.5)
+
+
+@dataclass(frozen=True)
 class Report:
     """The metrics of one split: of all ranks, by direction and by relation."""
 
@@ -49,6 +68,7 @@ class Report:
     by_direction: Mapping[str, Metrics]
     by_relation: Mapping[str, Metrics]
     seconds: float
+    sample: Sample | None = None  # None where all triples were ranked
 
     @property
     def mrr(self) -> float:
@@ -74,4 +94,5 @@ class Report:
             "by_direction": {name: part.as_dict() for name, part in self.by_direction.items()},
             "by_relation": {name: part.as_dict() for name, part in self.by_relation.items()},
             "seconds": self.seconds,
+            **({} if self.sample is None else {"sample": asdict(self.sample)}),
         }

@@ -19,6 +19,7 @@ from hale.settings import Settings
 from hale.training.stopping import VALIDATIONS, Clock, StopRule
 
 SHARE = 0.2
+MARGIN = 0.8  # of it is planned with: what was measured for a moment may take longer later
 # Triples below which a sample says too little: from here on there are fewer validations instead.
 LEAST = 100
 # Triples that are measured first, and then four times as many until the time tells.
@@ -40,7 +41,7 @@ class ValidationShare:
         self.validation, self.rule = validation, rule
         asked = settings.validation_sample is not None or settings.validate_every is not None
         free = asked or settings.budget is None or not validation.size
-        self.allowed = None if free else SHARE * (settings.budget or 0.0)
+        self.allowed = None if free else SHARE * MARGIN * (settings.budget or 0.0)
 
     def settle(self, model: Model, clock: Clock) -> None:
         """Measure how long ranking takes, and let sample and number of validations fit.
