@@ -45,7 +45,7 @@ class Size(NamedTuple):
 SIZES = {
     "small": Size(("4096", "all"), ("--dim", "32", "--budget", "60s"), ("--budget", "10s")),
     "medium": Size(("4096",), ("--dim", "32", "--budget", "120s"), ("--budget", "20s")),
-    "large": Size(("4096",), ("--dim", "32", "--budget", "240s"), ("--budget", "30s")),
+    "large": Size(("4096",), ("--dim", "32", "--budget", "120s"), ("--budget", "30s")),
 }
 Found = dict[str, dict[str, dict[str, Any]]]
 

@@ -95,11 +95,24 @@ class Places {
     std::vector<Slot> slots;
 };
 
+constexpr int64_t kManyTimes = 8;
+
+// The first of ascending numbers that is not below one, looked for from the front in strides that
+// double: it is not far.
+const int32_t* first_not_below(const int32_t* from, const int32_t* to, int32_t number) {
+    int64_t stride = 1;
+    while (stride < to - from && from[stride] < number) stride *= 2;
+    return std::lower_bound(from + stride / 2, std::min(to, from + stride + 1), number);
+}
+
 // What one query leaves out: its known answers and, where it is ruled out, its head.
 void leave(const Leave& ask, const Places& places, int64_t i, int64_t& written) {
+    const auto put_place = [&](int64_t place) {
+        if (written++ < ask.room) ask.places[written - 1] = place;
+    };
     const auto put = [&](int64_t entity) {
         const int64_t place = places.of(entity);
-        if (place >= 0 && written++ < ask.room) ask.places[written - 1] = place;
+        if (place >= 0) put_place(place);
         ++ask.counts[i];
     };
     const int64_t head = ask.heads[i], key = head * ask.width + ask.relations[i];
@@ -107,6 +120,20 @@ void leave(const Leave& ask, const Places& places, int64_t i, int64_t& written) 
     const int64_t* found = std::lower_bound(ask.keys, end, key);
     bool waiting = ask.ruled_out && ask.ruled_out[i];
     if (found != end && *found == key) {
+        const int32_t* from = ask.answers + ask.offsets[found - ask.keys];
+        const int32_t* to = ask.answers + ask.offsets[found - ask.keys + 1];
+        if (to - from > kManyTimes * ask.s) {
+            // Far more answers than entities in the block: these are looked for among those.
+            const bool known = std::binary_search(from, to, int32_t(head));
+            ask.counts[i] = to - from + (waiting && !known);
+            const int32_t* at = from;
+            for (int64_t place = 0; place < ask.s; ++place) {
+                const int64_t entity = ask.block[place];
+                at = first_not_below(at, to, static_cast<int32_t>(entity));
+                if ((at != to && *at == entity) || (waiting && entity == head)) put_place(place);
+            }
+            return;
+        }
         for (int32_t at = ask.offsets[found - ask.keys]; at < ask.offsets[found - ask.keys + 1];
              ++at) {
             if (waiting && ask.answers[at] >= head) {

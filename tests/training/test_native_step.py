@@ -8,8 +8,10 @@ import numpy as np
 import pytest
 import torch
 
-from hale.data.graph import Graph, Vocabulary
+from hale.data.graph import Graph, KnownAnswers, Vocabulary
 from hale.engine import library as kernel
+from hale.engine.blocks import Blocks
+from hale.engine.leaving import Leaver
 from hale.objectives.left_out import left_out
 from hale.settings import make_settings
 from hale.training.trainer import Trainer
@@ -142,6 +144,25 @@ def test_what_is_left_out_natively_is_what_numpy_finds(dense: Graph) -> None:
         assert found.places.tolist() == plain.columns.tolist()
         assert found.counts_here.tolist() == np.bincount(plain.rows, minlength=len(batch)).tolist()
         assert found.counts.tolist() == plain.counts.tolist()
+
+
+def test_a_query_with_far_more_answers_than_the_block_has_entities() -> None:
+    """900 of 1,000 entities answer one query, against a block of 20; its head is one of either."""
+    answers = np.delete(np.arange(1000), np.arange(0, 1000, 10))
+    for head in (500, 501):  # the first is no answer, the second is
+        facts = np.stack([np.full(900, head), np.zeros(900, dtype=int), answers], axis=1)
+        known = KnownAnswers(facts, 1)
+        leaver = Leaver(known.index, 2)
+        for step in range(40):
+            block = Blocks(1000, 20, seed=head).at(step)
+            for ruled_out in (None, np.array([True, True]), np.array([False, False])):
+                batch = torch.tensor([[head, 0, 3], [7, 0, 3]])
+                mask = None if ruled_out is None else torch.from_numpy(ruled_out)
+                plain = left_out(batch, 1000, known=known, ruled_out=mask, block=block, keep=None)
+                heads, relations, _ = batch.numpy().T
+                found = leaver.of(heads, relations, ruled_out, block)
+                assert found.places.tolist() == plain.columns.tolist()
+                assert found.counts.tolist() == plain.counts.tolist()
 
 
 def test_a_loss_that_is_not_finite_moves_nothing(dense: Graph) -> None:

@@ -95,7 +95,7 @@ def share_of(
 
 
 def test_a_run_says_once_what_it_settled(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A budget of 100 s gives 20, of which 16 are planned; 300 triples at 8 ms, ten times, take 24."""
+    """100 s give 20, of which 16 are planned; 300 triples at 8 ms, ten times, take 24."""
     monkeypatch.setattr("time.perf_counter", iter([5.0, 7.0, 8.0]).__next__)
     share, validation, rule = share_of(Measured(0.008), budget=100)
     clock, model = Clock(), Fixed(np.zeros((1, 1)))  # type: ignore[arg-type]
