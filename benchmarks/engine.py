@@ -95,7 +95,8 @@ def render() -> str:
         "",
         "`hale bench kernel`, m = 100, forward and backward, rivals in turns. How many times "
         "faster the native kernel is (medians), and its share of the machine's matrix-product "
-        f"peak, measured between the turns (best against best). {machine_of('kernel')}",
+        "peak, as torch's matrix product reaches it between the turns (best against best; above "
+        f"one where the kernel does better than that). {machine_of('kernel')}",
         "",
         table(
             ratios(rows_of("kernel")),
