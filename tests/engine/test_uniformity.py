@@ -18,7 +18,7 @@ from tests.engine.rounding import UNDERFLOW, uniformity_room
 
 ACTIVATIONS = [
     Hanon(3.0, 6.0),
-    Hanon(2.0, 100.0),  # a bound beyond SAFE_BOUND takes the running minimum
+    Hanon(2.0, 100.0),  # a bound beyond MOST_BOUND takes the running minimum
     Halin(10.0, 10.0),
     XExp(),
     Double(),
@@ -147,7 +147,7 @@ def test_against_autograd_on_drawn_shapes(
 
 
 @pytest.mark.parametrize("h", [Hanon(3.0, 6.0), Halin(10.0, 10.0)], ids=str)
-@pytest.mark.parametrize("top", [20.0, 100.0])  # the second beyond SAFE_BOUND
+@pytest.mark.parametrize("top", [20.0, 100.0])  # the second beyond MOST_BOUND
 @pytest.mark.parametrize("block", [None, 16 * 130])
 def test_bounds_of_their_own(
     h: Hanon | Halin, top: float, block: int | None, monkeypatch: pytest.MonkeyPatch

@@ -25,7 +25,7 @@ from torch import Tensor
 
 from hale.engine import geometry
 from hale.engine.activations import Activation
-from hale.engine.estimate import WHOLE, Estimate
+from hale.engine.estimate import WHOLE, Estimate, has_floor
 
 # (query, entity) index tensors of equal length
 Pairs = tuple[Tensor, Tensor]
@@ -34,8 +34,6 @@ Pairs = tuple[Tensor, Tensor]
 TILE_ELEMENTS = 1 << 18
 # Elements of g kept at once: 128 MB in float32.
 BLOCK_ELEMENTS = 1 << 25
-# Below this bound exp(-h) is far from the smallest float32, so sums need no running minimum.
-SAFE_BOUND = 60.0
 
 
 class Gradients(NamedTuple):
@@ -130,7 +128,7 @@ def _sweep_block(
     scaled = geometry.lift_queries(queries) * scale[:, None]
     tile = max(256, TILE_ELEMENTS // b)
     bound = activation.bound if gammas is None else float(gammas.max())
-    bounded = bound <= SAFE_BOUND
+    bounded = has_floor(bound)  # then exp(-h) is in range, and sums need no running minimum
     own = None if gammas is None else gammas[:, None]
     cuts = _Cuts(without)
 
