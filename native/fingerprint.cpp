@@ -41,6 +41,7 @@ std::string fingerprint() {
     HALE_DESCRIBE(Step, HALE_STEP)
     HALE_DESCRIBE(Ranks, HALE_RANKS)
     HALE_DESCRIBE(Pairs, HALE_PAIRS)
+    HALE_DESCRIBE(Parameter, HALE_PARAMETER)
     return text;
 }
 

@@ -117,19 +117,23 @@ struct SumRows {
     HALE_SUM_ROWS(HALE_DECLARE)
 };
 
-// Adam on some rows of a table, none of them twice.
-#define HALE_ADAM_ROWS(FIELD)                               \
-    FIELD(int64_t, b)              /* rows */               \
-    FIELD(int64_t, d)              /* dimensions */         \
-    FIELD(const int64_t*, ids)     /* (b,) */               \
-    FIELD(const float*, gradients) /* (b, d) */             \
-    FIELD(float*, table)           /* (n, d) */             \
-    FIELD(float*, means)           /* (n, d) */             \
-    FIELD(float*, squares)         /* (n, d) */             \
-    FIELD(float, first)            /* 1 - beta1 */          \
-    FIELD(float, second)           /* 1 - beta2 */          \
-    FIELD(float, rate)             /* with both corrections */ \
-    FIELD(float, eps)                                       \
+// Adam on some rows of a table, each from where it would be by now (lag.h).
+#define HALE_ADAM_ROWS(FIELD)                                                      \
+    FIELD(int64_t, b)              /* rows */                                      \
+    FIELD(int64_t, d)              /* dimensions */                                \
+    FIELD(const int64_t*, ids)     /* (b,) none twice */                           \
+    FIELD(const float*, gradients) /* (b, d); null: the rows catch up, no more, and ids may repeat \
+                                      or be null, the first b rows */              \
+    FIELD(float*, table)           /* (n, d) */                                    \
+    FIELD(float*, means)           /* (n, d) */                                    \
+    FIELD(float*, squares)         /* (n, d) */                                    \
+    FIELD(int32_t*, last)          /* (n,) the step that touched a row last */     \
+    FIELD(const float*, due)       /* (step + 1,) */                               \
+    FIELD(int64_t, step)           /* steps before this one */                     \
+    FIELD(float, first)            /* 1 - beta1 */                                 \
+    FIELD(float, second)           /* 1 - beta2 */                                 \
+    FIELD(float, rate)             /* with both corrections */                     \
+    FIELD(float, eps)                                                              \
     FIELD(int32_t, threads)
 
 struct AdamRows {
@@ -194,6 +198,18 @@ struct Mask {
     HALE_MASK(HALE_DECLARE)
 };
 
+// A table of relations that Adam moves as a whole; no values where a model has none such.
+#define HALE_PARAMETER(FIELD)                                         \
+    FIELD(float*, values)  /* moved, and so are the next two */       \
+    FIELD(float*, means)                                              \
+    FIELD(float*, squares)                                            \
+    FIELD(float, rate)     /* over 1 - beta1^t */                     \
+    FIELD(float, root)     /* of 1 - beta2^t, by which sqrt(v) is divided */
+
+struct Parameter {
+    HALE_PARAMETER(HALE_DECLARE)
+};
+
 // A whole step of HaLE with a model that rotates: loss, gradients, and the rows that it moves.
 #define HALE_STEP(FIELD)                                                               \
     FIELD(int64_t, b)               /* positives */                                    \
@@ -210,10 +226,10 @@ struct Mask {
     FIELD(float*, table)            /* (n, d) moved, and so are the next two */        \
     FIELD(float*, means)            /* (n, d) */                                       \
     FIELD(float*, squares)          /* (n, d) */                                       \
-    FIELD(const float*, turns)      /* (relations, dim) */                             \
-    FIELD(const float*, shifts)     /* (relations, dim), or null */                    \
-    FIELD(const float*, alphas)     /* (relations,), or null */                        \
-    FIELD(const float*, scales)     /* (relations,) c_r */                             \
+    FIELD(int32_t*, last)           /* (n,) and the next two: as in AdamRows */        \
+    FIELD(const float*, due)                                                           \
+    FIELD(int64_t, step)                                                               \
+    FIELD(const Parameter*, parameters) /* (4,) turns, shifts, alphas, free scales */  \
     FIELD(const float*, gammas)     /* (relations,) bounds */                          \
     FIELD(int32_t, activation)                                                         \
     FIELD(float, beta)                                                                 \
@@ -228,11 +244,7 @@ struct Mask {
     FIELD(float, rate)                                                                 \
     FIELD(float, eps)                                                                  \
     FIELD(int32_t, threads)                                                            \
-    FIELD(double*, values)          /* (3,) alignment, uniformity, whether it moved */ \
-    FIELD(float*, by_turns)         /* (relations, dim) */                             \
-    FIELD(float*, by_shifts)        /* (relations, dim), or null */                    \
-    FIELD(float*, by_alphas)        /* (relations,), or null */                        \
-    FIELD(float*, by_scales)        /* (relations,) */
+    FIELD(double*, values)          /* (3,) alignment, uniformity, whether it moved */
 
 struct Step {
     HALE_STEP(HALE_DECLARE)

@@ -1,14 +1,18 @@
 // A whole training step of HaLE with a model that rotates, in one call: rows are looked up, turned
 // into queries, pulled to their tails and pushed from a block of entities, and those touched are
-// moved by Adam. Each part is the function that Python can call alone; what this saves is the way
-// between them. The reference is the same step by autograd (hale/training/trainer.py).
+// moved by Adam, and the tables of the relations with them. Each part is the function that Python
+// can call alone; what this saves is the way between them. The reference is the same step by
+// autograd (hale/training/trainer.py).
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <vector>
 
 #include "common.h"
+#include "lag.h"
 #include "problems.h"
+#include "relations.h"
+#include "rows.h"
 
 HALE_EXPORT void hale_gather_rows(const Rows*);
 HALE_EXPORT void hale_add_rows(const Rows*);
@@ -33,6 +37,7 @@ struct Room {
         by_head, summed, workspace;
     std::vector<double> logs;
     std::vector<int64_t> head_ids, tail_ids, relations, touched;
+    Relations tables;
 };
 
 template <class T>
@@ -58,6 +63,7 @@ class Stepper {
         drop(room.by_query.data());
         turn_back();
         move();
+        room.tables.move(ask);
     }
 
    private:
@@ -66,8 +72,35 @@ class Stepper {
         hale_gather_rows(&problem);
     }
 
+    // Rows of the entities as they are by now, though their momentum has not moved them yet.
+    void look_up(const int64_t* ids, int64_t count, float* rows) const {
+        const Lag lag{ask.last, ask.due, ask.step, ask.first, ask.second, ask.eps};
+        const int64_t d = ask.d;
+#pragma omp parallel for schedule(static) num_threads(std::max(1, ask.threads))
+        for (int64_t i = 0; i < count; ++i) {
+            if (i + kAhead < count) {
+                const int64_t ahead = ids[i + kAhead] * d;
+                call_up(ask.table + ahead, d);
+                call_up(ask.means + ahead, d);
+                call_up(ask.squares + ahead, d);
+            }
+            const float *p = ask.table + ids[i] * d, *m = ask.means + ids[i] * d,
+                        *v = ask.squares + ids[i] * d;
+            const float way = lag.way(ids[i]);
+            float* row = rows + i * d;
+            if (way == 0) {
+                std::copy_n(p, d, row);
+                continue;
+            }
+#pragma omp simd
+            for (int64_t k = 0; k < d; ++k) row[k] = p[k] - way * m[k] / (std::sqrt(v[k]) + ask.eps);
+        }
+    }
+
     // Rows and what relations say of the queries.
     void read() {
+        room.tables.make(ask);
+        const float* scales = room.tables.scales.data();
         int64_t *heads = sized(room.head_ids, ask.b), *tails = sized(room.tail_ids, ask.b),
                 *relations = sized(room.relations, ask.b);
         float *scale = sized(room.scale, ask.b), *gammas = sized(room.gammas, ask.b);
@@ -75,12 +108,12 @@ class Stepper {
             heads[i] = ask.triples[3 * i];
             relations[i] = ask.triples[3 * i + 1];
             tails[i] = ask.triples[3 * i + 2];
-            scale[i] = ask.scales[relations[i]];
+            scale[i] = scales[relations[i]];
             gammas[i] = ask.gammas[relations[i]];
         }
-        gather(heads, ask.b, ask.table, sized(room.heads, ask.b * ask.d));
-        gather(tails, ask.b, ask.table, sized(room.tails, ask.b * ask.d));
-        gather(ask.block, ask.s, ask.table, sized(room.entities, ask.s * ask.d));
+        look_up(heads, ask.b, sized(room.heads, ask.b * ask.d));
+        look_up(tails, ask.b, sized(room.tails, ask.b * ask.d));
+        look_up(ask.block, ask.s, sized(room.entities, ask.s * ask.d));
     }
 
     Turn turning() const {
@@ -91,9 +124,9 @@ class Stepper {
         problem.relations = ask.relations;
         problem.vectors = room.heads.data();
         problem.which = room.relations.data();
-        problem.turns = ask.turns;
-        problem.shifts = ask.shifts;
-        problem.alphas = ask.alphas;
+        problem.turns = room.tables.turns.data();
+        problem.shifts = room.tables.shifts(ask);
+        problem.alphas = room.tables.alphas(ask);
         problem.threads = static_cast<int32_t>(
             std::min<int64_t>(ask.threads, std::max<int64_t>(1, ask.b / kRowsOfThread)));
         return problem;
@@ -209,16 +242,16 @@ class Stepper {
         for (int64_t i = 0; i < ask.m; ++i) room.by_scale[ask.drawn[i]] += room.by_drawn_scale[i];
         std::vector<double> sums(ask.relations);
         for (int64_t i = 0; i < ask.b; ++i) sums[room.relations[i]] += room.by_scale[i];
-        std::copy(sums.begin(), sums.end(), ask.by_scales);
+        std::copy(sums.begin(), sums.end(), room.tables.by_scales.begin());
     }
 
     void turn_back() {
         Turn problem = turning();
         problem.by_queries = room.by_query.data();
         problem.by_vectors = sized(room.by_head, ask.b * ask.d);
-        problem.by_turns = ask.by_turns;
-        problem.by_shifts = ask.by_shifts;
-        problem.by_alphas = ask.by_alphas;
+        problem.by_turns = room.tables.by_turns.data();
+        problem.by_shifts = problem.shifts ? room.tables.by_shifts.data() : nullptr;
+        problem.by_alphas = problem.alphas ? room.tables.by_alphas.data() : nullptr;
         hale_turn_back(&problem);
         clear_heights(problem.by_vectors);
     }
@@ -233,8 +266,22 @@ class Stepper {
                            &found,      sized(room.touched, total),
                            sized(room.summed, total * ask.d)};
         hale_sum_rows(&sums);
-        const AdamRows adam{found,     ask.d,       sums.touched, sums.summed, ask.table, ask.means,
-                            ask.squares, ask.first, ask.second,   ask.rate,    ask.eps,   ask.threads};
+        AdamRows adam{};
+        adam.b = found;
+        adam.d = ask.d;
+        adam.ids = sums.touched;
+        adam.gradients = sums.summed;
+        adam.table = ask.table;
+        adam.means = ask.means;
+        adam.squares = ask.squares;
+        adam.last = ask.last;
+        adam.due = ask.due;
+        adam.step = ask.step;
+        adam.first = ask.first;
+        adam.second = ask.second;
+        adam.rate = ask.rate;
+        adam.eps = ask.eps;
+        adam.threads = ask.threads;
         hale_adam_rows(&adam);
     }
 

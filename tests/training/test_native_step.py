@@ -52,6 +52,7 @@ def trained(graph: Graph, steps: int, *, plain: bool, **values: Any) -> tuple[Tr
     for _ in range(steps):
         totals.append(trainer._step().total.item())
         trainer.state.clock.seconds += 1.0
+    trainer.optimizer.settle()
     return trainer, totals
 
 

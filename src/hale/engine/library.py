@@ -18,7 +18,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from hale.engine.signatures import FUNCTIONS, fingerprint
+from hale.engine.signatures import FUNCTIONS, POINTED_TO, fingerprint
 from hale.errors import InputError
 
 # One library per instruction set, each able to run all that those before it can.
@@ -98,7 +98,7 @@ def library(build: str) -> ctypes.CDLL:
     try:
         chosen.hale_fingerprint.restype = ctypes.c_char_p
         told = chosen.hale_fingerprint().decode()
-        if told != fingerprint(dict.fromkeys(FUNCTIONS.values())):
+        if told != fingerprint((*dict.fromkeys(FUNCTIONS.values()), *POINTED_TO)):
             raise NativeMissingError(OTHER_SOURCES)
         chosen.hale_workspace_size.restype = ctypes.c_int64
         chosen.hale_workspace_size.argtypes = (ctypes.c_int64, ctypes.c_int64)

@@ -17,6 +17,7 @@ from hale.engine.structures import (
     Leave,
     Mask,
     Pairs,
+    Parameter,
     Ranks,
     Rows,
     Step,
@@ -42,6 +43,8 @@ FUNCTIONS: dict[str, type[ctypes.Structure]] = {
     "hale_count_above": Ranks,
     "hale_score_pairs": Pairs,
 }
+
+POINTED_TO: tuple[type[ctypes.Structure], ...] = (Parameter,)  # by fields of those structures
 
 _KINDS = {
     ctypes.c_int64: "int",

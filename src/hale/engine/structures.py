@@ -112,7 +112,7 @@ class SumRows(ctypes.Structure):
 
 
 class AdamRows(ctypes.Structure):
-    """Adam on some rows of a table."""
+    """Adam on some rows of a table, each from where it would be by now."""
 
     _fields_ = (
         ("b", ctypes.c_int64),
@@ -122,6 +122,9 @@ class AdamRows(ctypes.Structure):
         ("table", ctypes.c_void_p),
         ("means", ctypes.c_void_p),
         ("squares", ctypes.c_void_p),
+        ("last", ctypes.c_void_p),
+        ("due", ctypes.c_void_p),
+        ("step", ctypes.c_int64),
         ("first", ctypes.c_float),
         ("second", ctypes.c_float),
         ("rate", ctypes.c_float),
@@ -188,6 +191,18 @@ class Mask(ctypes.Structure):
     )
 
 
+class Parameter(ctypes.Structure):
+    """A table of relations that Adam moves as a whole."""
+
+    _fields_ = (
+        ("values", ctypes.c_void_p),
+        ("means", ctypes.c_void_p),
+        ("squares", ctypes.c_void_p),
+        ("rate", ctypes.c_float),
+        ("root", ctypes.c_float),
+    )
+
+
 class Step(ctypes.Structure):
     """A whole step of HaLE with a model that rotates."""
 
@@ -206,10 +221,10 @@ class Step(ctypes.Structure):
         ("table", ctypes.c_void_p),
         ("means", ctypes.c_void_p),
         ("squares", ctypes.c_void_p),
-        ("turns", ctypes.c_void_p),
-        ("shifts", ctypes.c_void_p),
-        ("alphas", ctypes.c_void_p),
-        ("scales", ctypes.c_void_p),
+        ("last", ctypes.c_void_p),
+        ("due", ctypes.c_void_p),
+        ("step", ctypes.c_int64),
+        ("parameters", ctypes.c_void_p),
         ("gammas", ctypes.c_void_p),
         ("activation", ctypes.c_int32),
         ("beta", ctypes.c_float),
@@ -225,10 +240,6 @@ class Step(ctypes.Structure):
         ("eps", ctypes.c_float),
         ("threads", ctypes.c_int32),
         ("values", ctypes.c_void_p),
-        ("by_turns", ctypes.c_void_p),
-        ("by_shifts", ctypes.c_void_p),
-        ("by_alphas", ctypes.c_void_p),
-        ("by_scales", ctypes.c_void_p),
     )
 
 

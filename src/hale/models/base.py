@@ -14,7 +14,7 @@ from torch.nn import functional
 from hale.data.graph import GraphSize
 from hale.engine import geometry
 from hale.engine.blocks import Block
-from hale.engine.rows import look_up, with_rows
+from hale.engine.rows import with_rows
 from hale.engine.turns import Rotation
 from hale.errors import SettingsError
 from hale.models.dropout import Dropout
@@ -135,9 +135,18 @@ class Model(nn.Module, ABC):
         dropped: Tensor = self.dropout(queries)
         return dropped
 
-    def rotation(self) -> Rotation | None:
-        """What turns a head into a query, where nothing else does; None for other models."""
+    def rotation_parameters(self) -> Rotation | None:
+        """What is trained of a rotation, its turns as pairs of free length; None for other models.
+
+        Of a model whose query vectors are a rotation and nothing else.
+        """
         return None
+
+    def rotation(self) -> Rotation:
+        """What turns a head into a query: its turns are pairs of length one."""
+        parameters = self.rotation_parameters()
+        assert parameters is not None, f"{self.name} does not rotate"
+        return parameters._replace(turns=geometry.unit_pairs(parameters.turns))
 
     def entities(self) -> Tensor:
         """All entity vectors (N, d), or (N, d + 1) with heights."""
@@ -152,7 +161,7 @@ class Model(nn.Module, ABC):
         table = self.entity.weight
         if block is None:
             return with_rows(table, *ids)
-        return look_up(table, block.ids.to(table.device), *ids)
+        return self.entity.look_up(block.ids.to(table.device), *ids)
 
     def places(self) -> Tensor:
         """Where the entities are (N, d), to be compared with each other: without their heights."""

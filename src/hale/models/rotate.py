@@ -31,9 +31,9 @@ class RotatE(Model):
         super().__init__(size, even(dim, of="RotatE"), **options)
         self.turn = Turns(size, dim, self.near)
 
-    def rotation(self) -> Rotation:
+    def rotation_parameters(self) -> Rotation:
         """Its tables."""
-        return Rotation(self.turn.unit())
+        return Rotation(self.turn.weight)
 
     def transform(self, vectors: Tensor, relation: Tensor) -> Tensor:
         """(B, d), (B,) -> (B, d)."""

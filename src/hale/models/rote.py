@@ -35,9 +35,9 @@ class RotE(Shifted):
         """Rotated in d/2 planes."""
         return turn(vectors, relation, self.turn.unit())
 
-    def rotation(self) -> Rotation:
+    def rotation_parameters(self) -> Rotation:
         """Its tables."""
-        return Rotation(self.turn.unit(), self.shift.weight)
+        return Rotation(self.turn.weight, self.shift.weight)
 
     def transform(self, vectors: Tensor, relation: Tensor) -> Tensor:
         """Turned and shifted at once."""

@@ -33,9 +33,9 @@ class RotL(RotE):
         self.alpha = relation_table(size, 1)
         nn.init.ones_(self.alpha.weight)
 
-    def rotation(self) -> Rotation:
+    def rotation_parameters(self) -> Rotation:
         """Its tables."""
-        return Rotation(self.turn.unit(), self.shift.weight, self.alpha.weight)
+        return Rotation(self.turn.weight, self.shift.weight, self.alpha.weight)
 
     def transform(self, vectors: Tensor, relation: Tensor) -> Tensor:
         """(B, d), (B,) -> (B, d)."""

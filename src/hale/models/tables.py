@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Unpack
+from weakref import WeakMethod
+
 import torch
 from torch import Tensor, nn
 
@@ -11,20 +15,40 @@ from hale.engine.device import on_large_pages
 from hale.engine.rows import look_up
 from hale.errors import SettingsError
 
+Settle = Callable[[Unpack[tuple[Tensor, ...]]], None]  # brings rows of several ids up to date
+
+
+def _nobody() -> None:
+    """No rows are behind."""
+
 
 class Table(nn.Module):
     """Trainable rows (count, dim); ``table(ids)`` looks some of them up.
 
-    There may be millions, of which a step touches few: the gradient is sparse.
+    There may be millions, of which a step touches few: the gradient is sparse. Rows may be behind
+    while they train (engine.lag); those that are looked up are brought up to date.
     """
 
     def __init__(self, count: int, dim: int) -> None:
         super().__init__()
         self.weight = nn.Parameter(on_large_pages(torch.empty(count, dim)))
+        self._settle: Callable[[], Settle | None] = _nobody
 
     def forward(self, ids: Tensor) -> Tensor:
         """(B,) -> (B, d)."""
-        return look_up(self.weight, ids)[0]
+        return self.look_up(ids)[0]
+
+    def look_up(self, *ids: Tensor) -> tuple[Tensor, ...]:
+        """Rows for each of several ids (B,): (B, d) each, with one gradient."""
+        settle = self._settle()
+        if settle is not None:
+            with torch.no_grad():
+                settle(*ids)
+        return look_up(self.weight, *ids)
+
+    def follow(self, settle: Settle) -> None:
+        """Let a method bring rows up to date before they are looked up, while its object lives."""
+        self._settle = WeakMethod(settle)
 
 
 class RelationTable(Table):

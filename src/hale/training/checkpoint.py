@@ -14,7 +14,7 @@ from hale.models import Model
 from hale.runs.folder import CHECKPOINT, HISTORY, MODEL, ORIGIN, RunFolder
 from hale.runs.run import Record
 from hale.settings import Settings, make_settings
-from hale.training.optimizers import Optimizer
+from hale.training.optimizers import DUE, LAST, Optimizer
 from hale.training.stopping import Clock
 
 
@@ -96,7 +96,9 @@ def moments(folder: RunFolder) -> dict[str, Tensor]:
     """The optimiser's state of a run, named 'parameter/field'; none without a checkpoint."""
     if not folder.has(CHECKPOINT):
         return {}
-    return _section(folder.read_tensors(CHECKPOINT)[0], "optimizer/")
+    kept = _section(folder.read_tensors(CHECKPOINT)[0], "optimizer/")
+    # of a run that was stopped some rows are behind by a little, which another run does not mind
+    return {key: value for key, value in kept.items() if key.split("/")[-1] not in (LAST, DUE)}
 
 
 def agreed(

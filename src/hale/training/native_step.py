@@ -1,16 +1,18 @@
 """A training step in one native call: HaLE over blocks, a model that rotates, Adam.
 
 By autograd a step is some fifty small calls, which take as long as its arithmetic. Where the kernel
-has them all, it is one (native/step.cpp); the relations' own tables, which are small, are left to
-autograd. The step of the trainer is the reference, and what runs everywhere else.
+has them all, it is one (native/step.cpp). The step of the trainer is the reference, and what runs
+everywhere else.
 """
 
 from __future__ import annotations
 
+import ctypes
+import math
+
 import numpy as np
 import torch
 from torch import Tensor
-from torch.nn import functional
 
 from hale.data.known_answers import KnownAnswers
 from hale.engine import library as kernel
@@ -18,13 +20,14 @@ from hale.engine import native
 from hale.engine.blocks import Block
 from hale.engine.estimate import estimate
 from hale.engine.leaving import Leaver, Left
-from hale.engine.structures import Step
+from hale.engine.structures import Parameter, Step
 from hale.models import Model
 from hale.models.dropout import drawn_key
 from hale.objectives import Criterion, HaLE, Loss
-from hale.training.optimizers import BETAS, EPS, Adam, Optimizer
+from hale.training.optimizers import Adam, Optimizer
 
-TABLE = "entity.weight"
+TABLE, SCALES = "entity.weight", "free_scale.weight"
+RELATIONS = ("turn.weight", "shift.weight", "alpha.weight", SCALES)  # in the order of Step
 
 
 class NativeStep:
@@ -49,21 +52,15 @@ class NativeStep:
 
         Where the loss is not finite nothing has.
         """
-        model, table = self.model, self.model.entity.weight
-        rotation = model.rotation()
-        assert rotation is not None
-        scales = torch.ones(len(rotation.turns))
-        if objective.relation_scale:
-            scales = functional.softplus(model.free_scale.weight).squeeze(1)
-        bounds = objective.bounds(self.known, scales)
+        model, table, lag = self.model, self.model.entity.weight, self.optimizer.lag(TABLE)
+        num_relations = 2 * model.size.num_relations
+        bounds = objective.bounds(self.known, table)
         if bounds is None:
-            bounds = torch.full_like(scales, objective.activation.bound)
-        tables = (*rotation, scales)
-        gradients = [None if x is None else torch.empty_like(x) for x in tables]
+            bounds = torch.full((num_relations,), objective.activation.bound)
 
         batch = batch.contiguous()
         least, most = torch.aminmax(batch, dim=0)
-        limits = batch.new_tensor([len(table), len(rotation.turns), len(table)])
+        limits = batch.new_tensor([len(table), num_relations, len(table)])
         if int(least.min()) < 0 or bool((most >= limits).any()):  # the kernel would not notice
             raise IndexError(f"triples of ids {least.tolist()} to {most.tolist()}")
         drawn = objective.draw(batch, draws, self.known)
@@ -76,29 +73,29 @@ class NativeStep:
             left_out=torch.from_numpy(left.counts),
             left_out_here=torch.from_numpy(left.counts_here),
         )
-        kept = self.optimizer.beside(TABLE)
         dropout = model.dropout
         values = np.zeros(3)
-        held = [x if x is None else x.detach().contiguous() for x in tables]
+        corrected = self.optimizer.corrected(rate, self.optimizer.beside(TABLE))
+        asked = lag.problem(None, 0)
         problem = Step(
             b=len(batch),
             m=len(drawn),
             s=len(block),
             d=table.shape[1],
             dim=model.dim,
-            relations=len(rotation.turns),
+            relations=num_relations,
             triples=batch.data_ptr(),
             drawn=drawn.data_ptr(),
             block=block.ids.data_ptr(),
             left_out=left.places.ctypes.data,
             left_from=left.begins.ctypes.data,
             table=table.data_ptr(),
-            means=kept["exp_avg"].data_ptr(),
-            squares=kept["exp_avg_sq"].data_ptr(),
-            turns=_address(held[0]),
-            shifts=_address(held[1]),
-            alphas=_address(held[2]),
-            scales=_address(held[3]),
+            means=lag.means.data_ptr(),
+            squares=lag.squares.data_ptr(),
+            last=asked.last,
+            due=asked.due,
+            step=asked.step,
+            parameters=ctypes.addressof(parameters := self._parameters(objective, rate)),
             gammas=bounds.data_ptr(),
             activation=native.KINDS.index(type(objective.activation)),
             beta=getattr(objective.activation, "beta", 0.0),
@@ -108,37 +105,42 @@ class NativeStep:
             bases=_address(made.bases),
             lost=dropout.lost if dropout.share else 0,
             key=drawn_key(drops) if dropout.share else 0,
-            first=1 - BETAS[0],
-            second=1 - BETAS[1],
-            rate=self.optimizer.corrected(rate, kept),
-            eps=EPS,
+            first=asked.first,
+            second=asked.second,
+            rate=corrected,
+            eps=asked.eps,
             threads=torch.get_num_threads(),
             values=values.ctypes.data,
-            by_turns=_address(gradients[0]),
-            by_shifts=_address(gradients[1]),
-            by_alphas=_address(gradients[2]),
-            by_scales=_address(gradients[3]),
         )
         kernel.call("hale_step", problem)
+        del parameters  # held until here
         alignment, spread, moved = torch.from_numpy(values).float()
-        loss = Loss(
+        if moved:
+            lag.stepped(corrected)
+        return Loss(
             objective.weight * alignment + spread, {"alignment": alignment, "uniformity": spread}
         )
-        if moved:
-            self._move_relations(tables, gradients, rate)
-        return loss
 
-    def _move_relations(
-        self,
-        tables: tuple[Tensor | None, ...],
-        gradients: list[Tensor | None],
-        rate: float,
-    ) -> None:
-        """Move the parameters behind the relations' tables, by what the kernel found of these."""
-        pairs = [(x, by) for x, by in zip(tables, gradients, strict=True) if x is not None]
-        learnt = [(x, by) for x, by in pairs if x.requires_grad]
-        torch.autograd.backward([x for x, _ in learnt], [by for _, by in learnt])
-        self.optimizer.step(rate)
+    def _parameters(self, objective: HaLE, rate: float) -> ctypes.Array[Parameter]:
+        """The tables of the relations with what Adam keeps beside them: turns, shifts, ...
+
+        They count one more step.
+        """
+        found = (Parameter * len(RELATIONS))()
+        for place, name in enumerate(RELATIONS):
+            table = self.optimizer.parameters.get(name)
+            if table is None or (name == SCALES and not objective.relation_scale):
+                continue
+            kept = self.optimizer.beside(name)
+            first, second = self.optimizer.corrections(kept)
+            found[place] = Parameter(
+                values=table.data_ptr(),
+                means=kept["exp_avg"].data_ptr(),
+                squares=kept["exp_avg_sq"].data_ptr(),
+                rate=rate / first,
+                root=math.sqrt(second),
+            )
+        return found
 
     def _left(self, objective: HaLE, sampled: Tensor, block: Block) -> Left:
         """What the sums of sampled triples (m, 3) leave out."""
@@ -168,7 +170,7 @@ def step_for(
         return None
     answers = known.index if objective.leave_out_known else None
     fits = (
-        model.rotation() is not None
+        model.rotation_parameters() is not None
         and model.similarity == "l2"
         and type(objective.activation) in native.KINDS
         and all(kernel.takes(parameter) for parameter in model.parameters())

@@ -19,21 +19,21 @@ from torch.optim.adam import adam
 
 from hale.engine import library as kernel
 from hale.engine.device import on_large_pages
+from hale.engine.lag import BETAS, EPS, Lag
 from hale.engine.rows import touched
-from hale.engine.structures import AdamRows
 from hale.errors import UnknownNameError
+from hale.models.tables import Table
 
 STEP = "step"  # how many steps a parameter has seen
-# Of Adam: how much of the means is kept, and what keeps a step from dividing by zero.
-BETAS, EPS = (0.9, 0.999), 1e-8
+LAST, DUE = "last", "due"  # of a table with rows that are behind
 
 
 class Optimizer(ABC):
     """Moves the parameters of a model along their gradients, in place.
 
     Beside each parameter it keeps the ``fields``, tensors of the same shape that start at zero,
-    and the number of its steps. A parameter without a gradient stays as it is, and so does a row
-    that a sparse gradient does not have.
+    and the number of its steps. A parameter without a gradient stays as it is. A row that a sparse
+    gradient does not have may be behind, until it is looked up or ``settle`` brings all up to date.
     """
 
     fields: ClassVar[tuple[str, ...]]
@@ -41,6 +41,11 @@ class Optimizer(ABC):
 
     def __init__(self, model: nn.Module) -> None:
         self.parameters = dict(model.named_parameters())
+        self.tables = {
+            f"{name}.weight": table
+            for name, table in model.named_modules()
+            if isinstance(table, Table)
+        }
         self.kept: dict[str, dict[str, Tensor]] = {}  # by parameter and field
 
     @abstractmethod
@@ -54,10 +59,12 @@ class Optimizer(ABC):
         """One step of the algorithm for parameters that have gradients."""
 
     @abstractmethod
-    def move_rows(
-        self, table: Tensor, ids: Tensor, rows: Tensor, kept: dict[str, Tensor], rate: float
-    ) -> None:
-        """One step for the rows ``ids`` (U,) of a table (N, d), along gradients (U, d)."""
+    def move_rows(self, name: str, ids: Tensor, rows: Tensor, rate: float) -> None:
+        """One step for the rows ``ids`` (U,) of a parameter (N, d), along gradients (U, d)."""
+
+    @abstractmethod
+    def settle(self) -> None:
+        """Bring all rows up to date, for whoever reads the tables as they lie."""
 
     @torch.no_grad()
     def step(self, rate: float) -> None:
@@ -67,13 +74,12 @@ class Optimizer(ABC):
             gradient = parameter.grad
             if gradient is None:
                 continue
-            mine = self.beside(name)
             if gradient.is_sparse:
-                self.move_rows(parameter.detach(), *touched(gradient), mine, rate)
+                self.move_rows(name, *touched(gradient), rate)
                 continue
             parameters.append(parameter.detach())
             gradients.append(gradient)
-            kept.append(mine)
+            kept.append(self.beside(name))
         if parameters:
             self.move(parameters, gradients, kept, rate)
 
@@ -124,12 +130,51 @@ class Adam(Optimizer):
     v <- 0.999 v + 0.001 g^2
     p <- p - rate (m / (1 - 0.9^t)) / (sqrt(v / (1 - 0.999^t)) + 1e-8)
 
-    Of a table whose gradient is sparse only the rows move that it has, and their m and v; t counts
-    the steps of the table. That is torch.optim.SparseAdam, which adds 1e-8 to sqrt(v) itself.
+    Of a table whose gradient is sparse only the rows move that it has. The others stay behind, by
+    what their momentum would have moved them, until they are read (engine.lag): so it is the same
+    Adam at the cost of the rows that are touched. torch.optim.SparseAdam leaves that movement out;
+    at equal epochs with blocks it was .002 to .003 MRR worse on WN18RR, FB15k-237 and wikidata-83k.
     """
 
     fields = ("exp_avg", "exp_avg_sq")
     counts_beside = True  # the fused pass reads it there
+
+    def __init__(self, model: nn.Module) -> None:
+        super().__init__(model)
+        self.lags: dict[str, Lag] = {}  # of the tables with sparse gradients
+
+    def lag(self, name: str) -> Lag:
+        """How far the rows of a parameter are behind; its table brings those up that are read."""
+        if name not in self.lags:
+            kept = self.beside(name)
+            table = self.parameters[name].detach()
+            self.lags[name] = Lag(table, kept["exp_avg"], kept["exp_avg_sq"])
+            if name in self.tables:
+                self.tables[name].follow(self.lags[name].settle)
+        return self.lags[name]
+
+    @torch.no_grad()
+    def settle(self) -> None:
+        """Bring all rows up to date."""
+        for lag in self.lags.values():
+            lag.settle_all()
+
+    def state(self) -> dict[str, Tensor]:
+        """What is kept; of a table with rows that are behind, how far they are, too."""
+        behind = {name: lag for name, lag in self.lags.items() if lag.step}
+        return (
+            super().state()
+            | {f"{name}/{LAST}": lag.last for name, lag in behind.items()}
+            | {f"{name}/{DUE}": lag.due for name, lag in behind.items()}
+        )
+
+    def restore(self, state: Mapping[str, Tensor]) -> None:
+        """Go on from a ``state``."""
+        super().restore(state)
+        self.lags = {}
+        for name in self.kept:
+            if f"{name}/{DUE}" in state:
+                self.lag(name).put(state[f"{name}/{LAST}"], state[f"{name}/{DUE}"])
 
     def move(
         self,
@@ -156,41 +201,34 @@ class Adam(Optimizer):
             maximize=False,
         )
 
-    def corrected(self, rate: float, kept: dict[str, Tensor]) -> float:
-        """The rate of one more step for rows of a table, with both corrections of their bias."""
+    def corrections(self, kept: dict[str, Tensor]) -> tuple[float, float]:
+        """Both corrections of the bias, 1 - beta^t, at one more step of a parameter."""
         kept[STEP] += 1
         count = kept[STEP].item()
-        return float(rate * math.sqrt(1 - BETAS[1] ** count) / (1 - BETAS[0] ** count))
+        return 1 - BETAS[0] ** count, 1 - BETAS[1] ** count
 
-    def move_rows(
-        self, table: Tensor, ids: Tensor, rows: Tensor, kept: dict[str, Tensor], rate: float
-    ) -> None:
+    def corrected(self, rate: float, kept: dict[str, Tensor]) -> float:
+        """The rate of one more step for rows of a table, with both corrections of their bias."""
+        first, second = self.corrections(kept)
+        return rate * math.sqrt(second) / first
+
+    def move_rows(self, name: str, ids: Tensor, rows: Tensor, rate: float) -> None:
         """By the kernel where it runs; else by torch calls, the reference."""
-        rate = self.corrected(rate, kept)
-        means, squares = kept["exp_avg"], kept["exp_avg_sq"]
-        tables = (table, means, squares)
-        if kernel.takes(*tables, rows) and all(x.is_contiguous() for x in tables):
-            problem = AdamRows(
-                b=len(ids),
-                d=table.shape[1],
-                ids=ids.data_ptr(),
-                gradients=rows.data_ptr(),
-                table=table.data_ptr(),
-                means=means.data_ptr(),
-                squares=squares.data_ptr(),
-                first=1 - BETAS[0],
-                second=1 - BETAS[1],
-                rate=rate,
-                eps=EPS,
-                threads=torch.get_num_threads(),
-            )
+        lag = self.lag(name)
+        rate = self.corrected(rate, self.beside(name))
+        if lag.native and kernel.takes(rows):
+            problem = lag.problem(ids, len(ids))
+            problem.gradients, problem.rate = rows.data_ptr(), rate
             kernel.call("hale_adam_rows", problem)
-            return
-        mean = torch.lerp(means.index_select(0, ids), rows, 1 - BETAS[0])
-        square = torch.lerp(squares.index_select(0, ids), rows.square(), 1 - BETAS[1])
-        means.index_copy_(0, ids, mean)
-        squares.index_copy_(0, ids, square)
-        table.index_add_(0, ids, mean / (square.sqrt() + EPS), alpha=-rate)
+        else:
+            lag.settle(ids)
+            mean = torch.lerp(lag.means.index_select(0, ids), rows, 1 - BETAS[0])
+            square = torch.lerp(lag.squares.index_select(0, ids), rows.square(), 1 - BETAS[1])
+            lag.means.index_copy_(0, ids, mean)
+            lag.squares.index_copy_(0, ids, square)
+            lag.table.index_add_(0, ids, mean / (square.sqrt() + EPS), alpha=-rate)
+            lag.last.index_fill_(0, ids, lag.step + 1)
+        lag.stepped(rate)
 
 
 class Adagrad(Optimizer):
@@ -226,14 +264,16 @@ class Adagrad(Optimizer):
             maximize=False,
         )
 
-    def move_rows(
-        self, table: Tensor, ids: Tensor, rows: Tensor, kept: dict[str, Tensor], rate: float
-    ) -> None:
+    def move_rows(self, name: str, ids: Tensor, rows: Tensor, rate: float) -> None:
         """The rows that have no gradient would stay as they are anyway."""
+        table, kept = self.parameters[name].detach(), self.beside(name)
         kept[STEP] += 1
         summed = kept["sum"].index_select(0, ids) + rows.square()
         kept["sum"].index_copy_(0, ids, summed)
         table.index_add_(0, ids, rows / (summed.sqrt() + 1e-10), alpha=-rate)
+
+    def settle(self) -> None:
+        """No row is ever behind."""
 
 
 OPTIMIZERS: dict[str, type[Optimizer]] = {"adam": Adam, "adagrad": Adagrad}

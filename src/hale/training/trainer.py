@@ -219,6 +219,7 @@ class Trainer:
         """Rank the validation sample; keep the state if it is the best, and save, in its share."""
         began = time.perf_counter()
         state, clock = self.state, self.state.clock
+        self.optimizer.settle()
         self.model.eval()
         metrics = self.validation.metrics(self.model)
         record = Record(
