@@ -78,7 +78,7 @@ void move(const AdamRows& ask, const Lag& lag) {
 }  // namespace
 
 HALE_EXPORT void hale_adam_rows(const AdamRows* ask) {
-    const Lag lag{ask->last, ask->due, ask->step, ask->first, ask->second, ask->eps};
+    const Lag lag(*ask);
     ask->gradients ? move(*ask, lag) : settle(*ask, lag);
 }
 

@@ -17,16 +17,30 @@
 
 namespace {
 
-struct Lag {
-    const int32_t* last;  // (n,) the step that touched a row last
-    const float* due;     // (step + 1,) how far the rows last touched at a step have to go
-    int64_t step;         // steps until now
-    float first, second, eps;
+class Lag {
+   public:
+    template <class Ask>
+    explicit Lag(const Ask& ask)
+        : eps(ask.eps),
+          last(ask.last),
+          due(ask.due),
+          step(ask.step),
+          first(std::log1p(-ask.first)),
+          second(std::log1p(-ask.second)) {}
+
+    const float eps;
 
     ALWAYS_INLINE int64_t missed(int64_t row) const { return step - last[row]; }
     ALWAYS_INLINE float way(int64_t row) const { return due[last[row]]; }
-    float kept_first(int64_t steps) const { return std::exp(steps * std::log1p(-first)); }
-    float kept_second(int64_t steps) const { return std::exp(steps * std::log1p(-second)); }
+    // How much is left of a mean and of a square after so many steps.
+    ALWAYS_INLINE float kept_first(int64_t steps) const { return std::exp(steps * first); }
+    ALWAYS_INLINE float kept_second(int64_t steps) const { return std::exp(steps * second); }
+
+   private:
+    const int32_t* last;  // (n,) the step that touched a row last
+    const float* due;     // (step + 1,) how far the rows last touched at a step have to go
+    const int64_t step;   // steps until now
+    const float first, second;  // logarithms of the betas
 };
 
 }  // namespace

@@ -74,7 +74,7 @@ class Stepper {
 
     // Rows of the entities as they are by now, though their momentum has not moved them yet.
     void look_up(const int64_t* ids, int64_t count, float* rows) const {
-        const Lag lag{ask.last, ask.due, ask.step, ask.first, ask.second, ask.eps};
+        const Lag lag(ask);
         const int64_t d = ask.d;
 #pragma omp parallel for schedule(static) num_threads(std::max(1, ask.threads))
         for (int64_t i = 0; i < count; ++i) {
@@ -93,7 +93,7 @@ class Stepper {
                 continue;
             }
 #pragma omp simd
-            for (int64_t k = 0; k < d; ++k) row[k] = p[k] - way * m[k] / (std::sqrt(v[k]) + ask.eps);
+            for (int64_t k = 0; k < d; ++k) row[k] = p[k] - way * m[k] / (std::sqrt(v[k]) + lag.eps);
         }
     }
 
