@@ -169,7 +169,7 @@ SAMPLED: list[tuple[object, ...]] = [
     ("negatives", 50, 128, 256, 512),
     ("margin", 0.0, 9.0, False),
     RATE,
-    ("init_scale", 0.02, 0.3, True),
+    ("init_scale", 0.003, 0.3, True),
 ]
 SPACES: dict[str, list[tuple[object, ...]]] = {
     "hale": [

@@ -59,6 +59,27 @@ def test_the_rule(
 
 
 @pytest.mark.parametrize(
+    ("facts", "entities", "epochs", "init", "batch", "rate"),
+    [
+        (100_000, 10_000, None, 0.0333, 4096, 0.01),  # a step may touch all: 4096 + 2 * 4096
+        (100_000, 98_304, None, 0.01, 4096, 0.005),  # an eighth of them, so half the rate
+        (100_000, 98_304, 60.0, 0.01, 4096, 0.005),
+        (100_000, 98_304, 10.0, 0.01, 8192, 0.00707),  # sqrt(2)
+        (100_000, 98_304, 3.0, 0.01, 12_500, 0.01),  # four times; an epoch keeps 16 steps
+        (400_000, 98_304, 0.001, 0.0136, 16_384, 0.01),
+        (300_000, 10_000, None, 0.05, 4096, 0.01),  # thirty facts an entity
+    ],
+)
+def test_the_rule_follows_the_time_and_what_a_step_touches(
+    facts: int, entities: int, epochs: float | None, init: float, batch: int, rate: float
+) -> None:
+    values = by_rule(GraphCounts("mine", entities, facts), epochs)
+    assert values["init_scale"] == pytest.approx(init, abs=0.0001)
+    assert values["batch_size"] == batch
+    assert values["learning_rate"] == pytest.approx(rate, abs=0.00001)
+
+
+@pytest.mark.parametrize(
     ("gamma", "entities", "block"),
     [
         (6.0, 40_943, 4096),

@@ -59,6 +59,10 @@ def train(
         bool,
         typer.Option("--full-evaluation", help="Rank all of a large test split, not a sample."),
     ] = False,
+    plan: Annotated[
+        bool,
+        typer.Option("--plan", help="Tell epochs, time and memory by a few steps, and stop."),
+    ] = False,
     as_json: Json = False,
     **given: Any,
 ) -> None:
@@ -70,7 +74,10 @@ def train(
         raise InputError("Name a graph: a data set ('hale datasets' lists them), folder or file.")
     if resume and (out_folder is None or overwrite):
         raise InputError("--resume goes with --out RUN, and not with --overwrite.")
+    if resume and plan:
+        raise InputError("--plan tells of a new run; leave out --resume.")
 
+    from hale.cli.plan import show_plan
     from hale.cli.progress import LiveProgress
     from hale.cli.tables import metrics_table
     from hale.data.files import free_folder
@@ -93,6 +100,10 @@ def train(
             holdout=holdout,
             seed=split_seed,
         )
+    if plan:
+        assert triples is not None
+        show_plan(triples, given, as_json=as_json)
+        return
     if out_folder is None:
         assert triples is not None
         out_folder = free_folder("runs", f"{triples.name}-{settings.model}-{settings.dim}")

@@ -65,7 +65,7 @@ class HaLE(Objective):
         Float("beta", 1.0, 5.0),
         Float("weight", 0.05, 2.0, log=True),
         Float("learning_rate", 0.002, 0.05, log=True),
-        Float("init_scale", 0.02, 0.3, log=True),
+        Float("init_scale", 0.003, 0.3, log=True),
         Float("decay", 0.2, 1.0),
         Choice("dropout", (0.0, 0.05, 0.1, 0.2, 0.3)),
     )
