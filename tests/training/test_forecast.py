@@ -59,7 +59,7 @@ def test_the_rule_is_told_how_many_epochs_the_time_allows(
     with pytest.warns(HaleWarning, match="30 s make about 2.0 epochs"):
         settings = suited(graph, {"budget": 30.0})
     assert asked[0] == complete(graph, budget=30.0)
-    assert settings == complete(graph, budget=30.0, allowed_epochs=2.0)
+    assert settings == complete(graph, 2.0, budget=30.0)
 
 
 @pytest.mark.parametrize(

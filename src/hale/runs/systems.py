@@ -20,7 +20,7 @@ OWN_STRATEGIES: Mapping[Similarity, str] = {"l2": "hale", "dot": "allneg", "hype
 
 
 def complete(
-    graph: Graph | None = None, *, allowed_epochs: float | None = None, **values: object
+    graph: Graph | None = None, allowed_epochs: float | None = None, /, **values: object
 ) -> Settings:
     """Settings from what a user gave; the rest as suits the strategy, the model and the graph.
 

@@ -83,7 +83,7 @@ def forecast(graph: Graph, given: Mapping[str, object]) -> Forecast:
     found = _timed(graph, complete(graph, **given))
     if found.settings.budget is None or not rule_fills_in(graph, given):
         return found
-    suited = complete(graph, allowed_epochs=found.epochs, **given)
+    suited = complete(graph, found.epochs, **given)
     return found if suited == found.settings else _timed(graph, suited)
 
 
