@@ -83,7 +83,7 @@ def larger_batch(epochs: float | None) -> int:
 
 def _between(sparse: float, dense: float, place: float) -> float:
     """From sparse to dense by the logarithm."""
-    return sparse * (dense / sparse) ** place
+    return float(sparse * (dense / sparse) ** place)
 
 
 def block_for(gamma: float, num_entities: int) -> int | str:
