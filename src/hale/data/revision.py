@@ -12,7 +12,7 @@ from hale.data.graph import SPLITS, Graph
 from hale.data.keys import Ids, TripleSet
 from hale.data.sources import Triples
 from hale.data.sources.assemble import split_at_random
-from hale.data.sources.faults import Fault, refuse, told
+from hale.data.sources.faults import Fault, Faults
 from hale.data.sources.layout import ROLES
 from hale.data.vocabulary import Vocabulary
 from hale.errors import InputError
@@ -114,7 +114,7 @@ def _parts(add: Triples | None, holdout: Triples | float, seed: int) -> dict[str
 
 def _not_removed(remove: Triples, there: Marks, twice: Marks, skip_bad: bool) -> list[str]:
     """Notes on facts that cannot leave: they are not there, or are to be added as well."""
-    faults = [
+    faults = Faults(
         Fault(
             place,
             f"{' '.join(names)}: "
@@ -122,9 +122,9 @@ def _not_removed(remove: Triples, there: Marks, twice: Marks, skip_bad: bool) ->
         )
         for *names, place, known, both in zip(*remove.distinct, there, twice, strict=True)
         if both or not known
-    ]
-    refuse(remove.source, faults, unit=remove.unit, skip_bad=skip_bad)
-    return [f"{remove.source}, {text}: skipped" for text in told(faults, remove.unit)]
+    )
+    faults.refuse(remove.source, unit=remove.unit, skip_bad=skip_bad)
+    return [f"{remove.source}, {text}: skipped" for text in faults.told(remove.unit)]
 
 
 def _with_names(graph: Graph, rows: pl.DataFrame, add: Triples | None) -> Graph:
