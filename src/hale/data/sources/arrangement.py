@@ -21,11 +21,20 @@ class Asked:
     columns: Columns | None = None
     header: bool | None = None
     weight: Pick | None = None
+    weight_required: bool = True
+
+    @property
+    def is_anything(self) -> bool:
+        """Whether anything was said that a file without columns cannot follow."""
+        weighed = self.weight is not None and self.weight_required
+        return self.columns is not None or self.header is not None or weighed
 
     @property
     def names(self) -> list[str]:
         """The columns that are asked for by name."""
-        picks = [*(self.columns.picks.values() if self.columns else ()), self.weight]
+        picks: list[Pick | None] = [*(self.columns.picks.values() if self.columns else ())]
+        if self.weight_required:
+            picks.append(self.weight)
         return [pick for pick in picks if isinstance(pick, str)]
 
 
@@ -61,7 +70,7 @@ def arrange(first: Sequence[str], source: str, layout: Layout, asked: Asked) -> 
             source=source,
         )
     notes = []
-    if has_header and asked.header is None and not asked.names:
+    if has_header and asked.header is None and asked.columns is None:
         notes.append(f"{source}: the first line was taken for a header{_meaning(first, named)}")
     places = _places(first, source, layout, asked, named if has_header else None)
     if places is None and has_header and not asked.columns:
@@ -117,7 +126,7 @@ def _places(
         found = {
             role: _place(pick, names, source, role) for role, pick in asked.columns.picks.items()
         }
-    if asked.weight is None:
+    if asked.weight is None or not (asked.weight_required or _is_there(asked.weight, names)):
         return found
     weight = _place(asked.weight, names, source, "weight")
     if found is None:
@@ -152,6 +161,12 @@ def _place(pick: Pick, names: Sequence[str], source: str, role: str) -> int:
             source=source,
         )
     return (exact or alike)[0]
+
+
+def _is_there(pick: Pick, names: Sequence[str]) -> bool:
+    if isinstance(pick, int):
+        return pick < len(names)
+    return _folded(pick) in map(_folded, names)
 
 
 def _meaning(names: Sequence[str], places: Mapping[str, int] | None) -> str:

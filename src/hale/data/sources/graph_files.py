@@ -34,6 +34,7 @@ def read_graph(
     labels: object | None = None,
     holdout: float = 0.05,
     seed: int = 0,
+    weights: str | None = None,
     name: str | None = None,
     skip_bad: bool = False,
     reading: Announce | None = None,
@@ -44,7 +45,8 @@ def read_graph(
     and as many to test, none with an entity or relation that train lacks.
     ``labels`` is a file or table of id and readable name, or a mapping; a ``labels.tsv``
     beside the splits is found by itself. ``reading`` is called with the path of each file of
-    triples; what it returns follows the bytes.
+    triples; what it returns follows the bytes. ``weights`` is the column of weights of the
+    training triples, by name or number.
     """
     path = Path(path)
     sources: dict[str, object] = {"train": path}
@@ -67,6 +69,7 @@ def read_graph(
         labels=labels,
         holdout=holdout,
         seed=seed,
+        weights=weights,
         skip_bad=skip_bad,
         reading=reading,
     )
@@ -82,12 +85,13 @@ def graph_from_tables(
     name: str = "graph",
     holdout: float = 0.05,
     seed: int = 0,
+    weights: str | None = None,
     skip_bad: bool = False,
 ) -> Graph:
     """A Graph from tables of names: polars or pandas frames, or (n, 3) arrays or lists.
 
     With ``train`` alone, ``holdout`` of its triples go to valid and as many to
-    test (0 for none).
+    test (0 for none). ``weights`` is the column of weights of the training triples.
     """
     given = {"train": train, "valid": valid, "test": test}
     sources = {split: table for split, table in given.items() if table is not None}
@@ -100,6 +104,7 @@ def graph_from_tables(
         labels=labels,
         holdout=holdout,
         seed=seed,
+        weights=weights,
         skip_bad=skip_bad,
     )
 
@@ -114,6 +119,7 @@ def _read(
     labels: object | None,
     holdout: float,
     seed: int,
+    weights: str | None,
     skip_bad: bool,
     reading: Announce | None = None,
 ) -> Graph:
@@ -128,6 +134,8 @@ def _read(
             what=f"the {split} table",
             columns=columns,
             header=header,
+            weights=weights,
+            weights_required=split == "train",
             skip_bad=skip_bad,
             dtypes=dtypes,
             reading=reading,

@@ -103,7 +103,8 @@ def _one_by_one(
     rows: list[list[Any]] = []
     wrong: list[Fault] = []
     for number, line in enumerate(lines, start=place):
-        fault, value = None, None
+        fault: str | None = None
+        value: Any = None
         try:
             value = json.loads(line)
         except (ValueError, RecursionError):

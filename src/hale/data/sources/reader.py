@@ -37,6 +37,7 @@ def read_records(
     columns: str | None = None,
     header: bool | None = None,
     weights: str | None = None,
+    weights_required: bool = True,
     dtypes: Mapping[str, pl.DataType] | None = None,
     reading: Announce | None = None,
 ) -> Records:
@@ -45,14 +46,15 @@ def read_records(
     ``columns`` is the order of head, relation and tail ('htr'), or which columns they are, by name
     or number ('person,verb,thing', '1,2,4'). ``header`` says whether text begins with one; None
     recognises the usual words, which then tell the columns. ``weights`` is the column of weights,
-    by name or number. Whatever is wrong with a row is kept in ``faults``; only what concerns the
-    whole is an error here.
+    by name or number, which may be lacking unless ``weights_required``. Whatever is wrong with a
+    row is kept in ``faults``; only what concerns the whole is an error here.
 
     Text is read in parts. Columns that ``dtypes`` names get their type part by part, so that
     texts which occur again and again need not be held as often. ``reading`` is called with the
     path of a file; what it returns follows the bytes.
     """
-    asked = Asked(parse_columns(columns), header, None if weights is None else parse_pick(weights))
+    weight = None if weights is None else parse_pick(weights)
+    asked = Asked(parse_columns(columns), header, weight, weights_required)
     check_asked(asked.columns, header)
     if isinstance(source, str | Path):
         path = Path(source)
@@ -89,9 +91,9 @@ def _read_file(
         return from_json_lines(texts, source, layout, asked, dtypes)
     if suffix not in RDF:
         parts = read_parts(path, progress=progress)
-        rows = text_rows(parts, source, suffix=suffix, least=len(layout.required))
-        return from_text(rows, source, layout, asked, dtypes)
-    if asked != Asked():
+        lines = text_rows(parts, source, suffix=suffix, least=len(layout.required))
+        return from_text(lines, source, layout, asked, dtypes)
+    if asked.is_anything:
         raise InputError(f"{path}: RDF has neither columns nor a header nor weights to choose.")
     if layout.required != ROLES:
         raise InputError(f"{path}: RDF holds triples, not {layout.many}; give text or Parquet.")

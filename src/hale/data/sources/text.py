@@ -128,7 +128,7 @@ def text_rows(
             place += count
             continue
         if separator == " ":
-            lines_here = lines_here.str.replace_all(r"[ \t]+", " ").str.strip_chars(" ")
+            lines_here = lines_here.str.replace_all(" +", " ").str.strip_chars(" ")
         elif separator == "\t" and '"' in text:
             kept = int(lines_here.str.contains(r'(?:^|\t)"[^\t]*"(?:\t|$)').sum())
         yield TextRows(_places(place, count), lines_here.str.split(separator), separator, kept)
@@ -150,8 +150,8 @@ def decoded(parts: Iterable[bytes], source: str) -> Iterator[str]:
         except UnicodeDecodeError as error:
             if binary:
                 raise SourceError(
-                    "is a binary file; hale reads text, JSON lines (.jsonl), Parquet (.parquet) and "
-                    "RDF (.nt, .nq, .ttl), each also as .gz, .bz2, .xz or .zst, or in a .zip",
+                    "is a binary file; hale reads text, JSON lines (.jsonl), Parquet (.parquet) "
+                    "and RDF (.nt, .nq, .ttl), each also as .gz, .bz2, .xz or .zst, or in a .zip",
                     source=source,
                 ) from None
             raise SourceError(
@@ -187,7 +187,8 @@ def separator_of(lines: list[str], candidates: str, least: int) -> str:
         counts = {_num_fields(line, sign) for line in telling}
         if len(counts) == 1 and min(counts) >= least:
             return sign
-    if " " in candidates and all(len(line.split()) == least for line in telling):
+    in_spaces = all("\t" not in line and len(line.split()) == least for line in telling)
+    if " " in candidates and telling and in_spaces:
         return " "
     for line in lines:
         counted = {sign: _num_fields(line, sign) for sign in signs}

@@ -42,13 +42,16 @@ def read_triples(
     columns: str | None = None,
     header: bool | None = None,
     weights: str | None = None,
+    weights_required: bool = True,
     skip_bad: bool = False,
     dtypes: Mapping[str, pl.DataType] | None = None,
     reading: Announce | None = None,
 ) -> Triples:
     """Read triples from a file or a table; see ``read_records``.
 
-    What the rows say against how they were read is noted (``doubts``). All bad lines are told in one error; with ``skip_bad`` they are left out and noted.
+    What the rows say against how they were read is noted (``doubts``). All bad lines are told in
+    one error; with ``skip_bad`` they are left out and noted. ``weights`` is the column of weights,
+    which may be lacking unless ``weights_required``.
     """
     found = read_records(
         source,
@@ -57,12 +60,13 @@ def read_triples(
         columns=columns,
         header=header,
         weights=weights,
+        weights_required=weights_required,
         dtypes=dtypes,
         reading=reading,
     )
     found.refuse(skip_bad=skip_bad)
     skipped = (f"{found.source}, {text}: skipped" for text in found.faults.told(found.unit))
-    rows = found.rows.select(*ROLES, *(["weight"] if weights is not None else []))
+    rows = found.rows.select(*ROLES, *(name for name in found.rows.columns if name == "weight"))
     if rows.is_empty():
         raise SourceError("holds no triples", source=found.source)
     doubted = doubts(
