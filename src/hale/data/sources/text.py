@@ -106,14 +106,15 @@ def text_rows(
 ) -> Iterator[TextRows]:
     """The fields of every line, however many there are; ``least`` is how many a row should have.
 
-    The separator follows the suffix and the first lines (``separator_of``).
+    The separator follows the suffix and the first lines (``separator_of``). Tables of two columns
+    that tabs part, as hale writes labels without a header, are never taken as quoted.
     """
     waiting = decoded(parts, source)
     begin, lines = _beginning(waiting)
     separator = separator_of(lines, SEPARATORS.get(suffix, ANY), least)
     texts = chain(begin, waiting)
     quotes = separator in ",;" or (
-        separator == "\t" and _all_quoted(next(iter(lines), "").split("\t"))
+        separator == "\t" and least > 2 and _all_quoted(next(iter(lines), "").split("\t"))
     )
     place = 1
     for text in texts:
