@@ -123,6 +123,7 @@ def test_a_command_may_mean_something_else_by_a_setting() -> None:
 
 
 def test_weights_alone_are_the_column_of_that_name() -> None:
+    assert named_weights([]) == []
     assert named_weights(["g.csv", "--weights"]) == ["g.csv", "--weights", "weight"]
     assert named_weights(["--weights", "--dim", "4"]) == ["--weights", "weight", "--dim", "4"]
     assert named_weights(["--weights", "sure", "g.csv"]) == ["--weights", "sure", "g.csv"]

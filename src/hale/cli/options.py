@@ -80,7 +80,7 @@ class SettingsCommand(TyperCommand):
 
 def named_weights(args: list[str]) -> list[str]:
     """The arguments with a column for every --weights that names none."""
-    following = [*args[1:], "--"]
+    following = [*args, "--"][1:]
     return [
         part
         for one, after in zip(args, following, strict=True)
