@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from hale.cli.app import INTERRUPTED, err, load_graph, out, print_json, reporting
-from hale.cli.options import Json, option, settings_options
+from hale.cli.options import Columns, Json, Weights, option, settings_options
 from hale.errors import InputError
 
 
@@ -34,10 +34,7 @@ def train(
     overwrite: Annotated[
         bool, typer.Option("--overwrite", help="Replace the run in --out.")
     ] = False,
-    columns: Annotated[
-        str | None,
-        option("Order of a file's columns.", "hrt", "--columns"),
-    ] = None,
+    columns: Columns = None,
     header: Annotated[
         bool | None,
         option("Whether files have a header line.", "recognised", "--header/--no-header"),
@@ -45,6 +42,7 @@ def train(
     labels: Annotated[
         Path | None, typer.Option("--labels", help="File of two columns: id, readable name.")
     ] = None,
+    weights: Weights = None,
     skip_bad: Annotated[
         bool, typer.Option("--skip-bad", help="Leave out lines that are no triples.")
     ] = False,
@@ -96,6 +94,7 @@ def train(
             columns=columns,
             header=header,
             labels=labels,
+            weights=weights,
             skip_bad=skip_bad,
             holdout=holdout,
             seed=split_seed,

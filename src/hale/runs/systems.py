@@ -177,6 +177,19 @@ def build_objective(settings: Settings) -> Criterion:
     return make_objective(settings)
 
 
+def check_weights(settings: Settings, graph: Graph) -> None:
+    """Refuse weights of facts where the strategy cannot take them."""
+    if graph.weights is not None and not objective_class(settings.strategy).takes_weights:
+        takers = sorted(name for name, one in OBJECTIVES.items() if one.takes_weights)
+        raise SettingsError(
+            [
+                f"strategy {settings.strategy!r} takes no weights of facts: its sum over all "
+                "triples counts each once, as true or false. Leave the weights out, or take "
+                f"{', '.join(takers)}"
+            ]
+        )
+
+
 def similarity_of(settings: Settings) -> Similarity:
     """The similarity that is asked for, or the model's first that the strategy takes."""
     model, strategy = model_class(settings.model), objective_class(settings.strategy)
