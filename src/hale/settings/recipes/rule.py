@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-# Facts per entity of a sparse and of a dense graph, with the bound of the activation and the
-# weight of alignment that suit them.
+# Facts per entity of a sparse and of a dense graph, with the bound of the activation that suits
+# them; and those between which the weight of alignment falls.
 SPARSE, DENSE = 3.0, 15.0
 SPARSE_GAMMA, DENSE_GAMMA = 6.0, 10.0
-SPARSE_WEIGHT, DENSE_WEIGHT = 1.0, 0.3
+FEW, SEVERAL = 2.5, 5.0
+FEW_WEIGHT, SEVERAL_WEIGHT = 1.0, 0.2
 DENSE_DROPOUT = 0.1
 SPARSE_INIT, DENSE_INIT = 0.01, 0.05
 TRIPLES_A_STEP = 4096
@@ -34,11 +35,12 @@ def by_rule(graph: GraphCounts, epochs: float | None = None) -> dict[str, object
 
     gamma    6 at 3 training facts an entity or fewer, 10 at 15 or more, between them by the
              logarithm: with many answers a query, the bound must leave room to rank them
-    weight   1 at 3, 0.3 at 15, between them its logarithm by that of the facts: where a query
-             has many answers, no point is near to all of them, and pulling hard blurs the rest
+    weight   1 at 2.5, 0.2 at 5, between them its logarithm by that of the facts: where an entity
+             has several facts, no point is near to all that they ask for, and pulling hard blurs
+             the rest
     dropout  0 at 3, 0.1 at 15, between them by the logarithm, coming in over the run: its last
              part is the one that learns the facts by heart
-    init     a scale of 0.01 at 3, 0.05 at 15, as weight: vectors that start close together are
+    init     a scale of 0.01 at 3, 0.05 at 15, its logarithm as well: vectors that start close together are
              sorted sooner
     batch    4096 positives, or a sixteenth of both directions where that is less: an epoch of a
              small graph keeps enough steps. Where there is time for few epochs of these it is up
@@ -53,15 +55,14 @@ def by_rule(graph: GraphCounts, epochs: float | None = None) -> dict[str, object
     """
     triples = max(1, graph.num_train)
     density = triples / max(1, graph.num_entities)
-    place = math.log(max(density, SPARSE) / SPARSE) / math.log(DENSE / SPARSE)
-    place = min(1.0, place)
+    place = _place(density, SPARSE, DENSE)
     gamma = SPARSE_GAMMA + place * (DENSE_GAMMA - SPARSE_GAMMA)
     larger = larger_batch(epochs)
     batch = max(1, min(larger * TRIPLES_A_STEP, 2 * triples // 16))
     touched = min(1.0, (BLOCK + 2 * TRIPLES_A_STEP) / max(1, graph.num_entities))
     return {
         "gamma": round(gamma, 2),
-        "weight": round(_between(SPARSE_WEIGHT, DENSE_WEIGHT, place), 3),
+        "weight": round(_between(FEW_WEIGHT, SEVERAL_WEIGHT, _place(density, FEW, SEVERAL)), 3),
         "dropout": round(place * DENSE_DROPOUT, 3),
         "dropout_start": 0.0,
         "init_scale": round(_between(SPARSE_INIT, DENSE_INIT, place), 4),
@@ -81,9 +82,14 @@ def larger_batch(epochs: float | None) -> int:
     return int(2 ** min(LARGER, max(0, doublings)))
 
 
-def _between(sparse: float, dense: float, place: float) -> float:
-    """From sparse to dense by the logarithm."""
-    return float(sparse * (dense / sparse) ** place)
+def _place(number: float, low: float, high: float) -> float:
+    """Where a number stands between two, by the logarithm: 0 at the low one, 1 at the high one."""
+    return min(1.0, math.log(max(number, low) / low) / math.log(high / low))
+
+
+def _between(low: float, high: float, place: float) -> float:
+    """The number at a place between two, by the logarithm."""
+    return float(low * (high / low) ** place)
 
 
 def block_for(gamma: float, num_entities: int) -> int | str:
