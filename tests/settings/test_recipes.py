@@ -40,10 +40,10 @@ def made(facts: int, entities: int, name: str = "mine") -> Graph:
     ("facts", "entities", "gamma", "weight", "dropout", "batch"),
     [
         (100_000, 50_000, 6.0, 1.0, 0.0, 4096),  # two facts an entity
-        (300_000, 10_000, 10.0, 0.2, 0.1, 4096),  # thirty
-        (67_082, 10_000, 8.0, 0.2, 0.05, 4096),  # half way, by the logarithm: sqrt(3 * 15) facts
-        # half way for the weight: sqrt(2.5 * 5) facts, a weight of sqrt(1 * 0.2)
-        (35_355, 10_000, 6.41, 0.447, 0.01, 4096),
+        (300_000, 10_000, 10.0, 0.15, 0.1, 4096),  # thirty
+        (67_082, 10_000, 8.0, 0.15, 0.05, 4096),  # half way, by the logarithm: sqrt(3 * 15) facts
+        # half way for the weight: sqrt(2.5 * 5) facts, a weight of sqrt(1 * 0.15)
+        (35_355, 10_000, 6.41, 0.387, 0.01, 4096),
         (800, 400, 6.0, 1.0, 0.0, 100),
     ],
 )

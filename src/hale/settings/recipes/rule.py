@@ -10,7 +10,7 @@ from typing import NamedTuple
 SPARSE, DENSE = 3.0, 15.0
 SPARSE_GAMMA, DENSE_GAMMA = 6.0, 10.0
 FEW, SEVERAL = 2.5, 5.0
-FEW_WEIGHT, SEVERAL_WEIGHT = 1.0, 0.2
+FEW_WEIGHT, SEVERAL_WEIGHT = 1.0, 0.15
 DENSE_DROPOUT = 0.1
 SPARSE_INIT, DENSE_INIT = 0.01, 0.05
 TRIPLES_A_STEP = 4096
@@ -35,7 +35,7 @@ def by_rule(graph: GraphCounts, epochs: float | None = None) -> dict[str, object
 
     gamma    6 at 3 training facts an entity or fewer, 10 at 15 or more, between them by the
              logarithm: with many answers a query, the bound must leave room to rank them
-    weight   1 at 2.5, 0.2 at 5, between them its logarithm by that of the facts: where an entity
+    weight   1 at 2.5, 0.15 at 5, between them its logarithm by that of the facts: where an entity
              has several facts, no point is near to all that they ask for, and pulling hard blurs
              the rest
     dropout  0 at 3, 0.1 at 15, between them by the logarithm, coming in over the run: its last
