@@ -1,6 +1,7 @@
 """Evaluation: ranks -> metrics; validation; calibration; classification.
 
-blocks           the scores of many queries and all entities, a bounded table at a time
+spans            the scores of many queries and all entities, a bounded table at a time
+candidates       which entities may answer a query, and their scores
 ranks            where a target stands among all entities
 metrics          what ranks say of a model
 evaluator        a split of a graph -> a report
