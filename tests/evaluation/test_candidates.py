@@ -1,35 +1,26 @@
-"""Who may answer a query, by hand; and their scores, against whole tables that are masked."""
+"""Who may answer a query, by hand."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
-import torch
-from torch import Tensor
 
 from hale.data.graph import Graph, Ids, Vocabulary
-from hale.errors import EvaluationError
-from hale.evaluation.candidates import (
-    Candidates,
-    best_candidates,
-    score_candidates,
-)
-from hale.models import Model, make_model
-from tests.evaluation.test_evaluator import Fixed
+from hale.evaluation.candidates import Candidates
 
 NOTHING = np.empty((0, 3), dtype=np.int64)
 
-# 'in' leads from 0..9 to the places 10 and 11; 'near' goes round the first twenty, and joins
-# 3 with itself; of 'rare' there is one fact.
-IN = [(person, 0, 10 + person % 2) for person in range(10)]
-NEAR = [(i, 1, (i + 1) % 20) for i in range(20)] + [(3, 1, 3)]
-RARE = [(5, 2, 6)]
+# 'in' leads from 0..11 to the places 12 and 13, from most of them to both; 'near' goes round the
+# first twenty, there and back, and joins 3 with itself; of 'rare' there is one fact.
+IN = [(person, 0, place) for person in range(12) for place in (12, 13) if person != place - 12]
+NEAR = [(i, 1, (i + step) % 20) for i in range(20) for step in (1, 19)] + [(3, 1, 3)]
+RARE = [(5, 2, 21)]
 
 
-def graph_of(train: list[tuple[int, int, int]], valid: Ids = NOTHING, num: int = 24) -> Graph:
+def graph_of(train: list[tuple[int, int, int]], valid: Ids = NOTHING) -> Graph:
     return Graph(
         "toy",
-        Vocabulary([f"e{i}" for i in range(num)], "entity"),
+        Vocabulary([f"e{i}" for i in range(24)], "entity"),
         Vocabulary(["in", "near", "rare"], "relation"),
         train=np.array(train),
         valid=valid,
@@ -37,10 +28,14 @@ def graph_of(train: list[tuple[int, int, int]], valid: Ids = NOTHING, num: int =
     )
 
 
+def toy_graph() -> Graph:
+    """A held-out fact puts entity 20 into place 22; train has neither on these sides."""
+    return graph_of(IN + NEAR + RARE, np.array([(20, 0, 22)]))
+
+
 @pytest.fixture
 def toy() -> Graph:
-    """A held-out fact puts entity 20 into place 12; train has neither on these sides."""
-    return graph_of(IN + NEAR + RARE, np.array([(20, 0, 12)]))
+    return toy_graph()
 
 
 def told(ids: Ids | None) -> list[int] | None:
@@ -49,187 +44,77 @@ def told(ids: Ids | None) -> list[int] | None:
 
 def test_answers_are_what_train_has_on_that_side(toy: Graph) -> None:
     candidates = Candidates(toy)
-    assert told(candidates.of(0)) == [10, 11]
-    assert told(candidates.of(3)) == list(range(10)), "of the reciprocal: who is in a place"
+    assert told(candidates.of(0)) == [12, 13]
+    assert told(candidates.of(3)) == list(range(12)), "of the reciprocal: who is in a place"
     assert told(candidates.of(1)) == told(candidates.of(4)) == list(range(20))
-    assert [told(candidates.given(r)) for r in (0, 2, 3)] == [list(range(10)), [5], [10, 11]]
-    assert [told(candidates.seen(r)) for r in (0, 2, 3)] == [[10, 11], [6], list(range(10))]
+    assert [told(candidates.given(r)) for r in (0, 2, 3)] == [list(range(12)), [5], [12, 13]]
+    assert [told(candidates.seen(r)) for r in (0, 2, 3)] == [[12, 13], [21], list(range(12))]
 
 
-def test_a_relation_with_few_facts_has_shown_too_little(toy: Graph) -> None:
-    """One fact of 'rare', and nine of 'in'; ten are enough, whatever the number of answers."""
-    assert told(Candidates(toy).of(2)) is None
-    fewer = Candidates(graph_of(IN[:9] + NEAR))
-    assert fewer.of(0) is None
-    assert fewer.of(3) is None
-    assert told(Candidates(graph_of(IN)).of(0)) == [10, 11]
-    assert Candidates(graph_of(IN)).of(1) is None, "a relation without facts"
+def test_how_many_new_answers_were_seen_before() -> None:
+    """Of ten facts one is of a place that occurs once, and all of persons that do."""
+    born = [(person, 0, 12) for person in range(9)] + [(9, 0, 13)]
+    candidates = Candidates(graph_of(born + NEAR))
+    assert [candidates.coverage(relation) for relation in (0, 3, 2)] == [0.9, 0, 0]
+    assert [candidates.open(relation) for relation in (0, 3, 2)] == [False, True, True]
+    assert told(candidates.of(0)) == [12, 13]
+    half = [(9, 0, 20)] + [(person, 0, 14 + person) for person in range(4)]
+    assert not Candidates(graph_of(born[:5] + half)).open(0), "five of ten facts"
+    assert Candidates(graph_of(born[:4] + half + [(9, 0, 19)])).open(0), "four of ten"
+
+
+def test_an_open_side_takes_the_kind_of_those_seen() -> None:
+    """Each person is in one place, so whoever is asked for is in none: anyone who stands where
+    persons do. All ten stand on both sides of 'near', with 10 to 19; none where a place stands,
+    and one alone has 'rare', whose answer 21 is no such entity.
+    """
+    born = [(person, 0, 22 + person % 2) for person in range(10)]
+    candidates = Candidates(graph_of(born + NEAR + RARE))
+    assert told(candidates.of(3)) == told(candidates.kind(3)) == list(range(20))
+    assert told(candidates.of(0)) == [22, 23]
+    # a tenth is enough: 21 stands with 5 on the given side of 'rare'
+    with_rare = Candidates(graph_of(born + NEAR + [(5, 2, 12), (21, 2, 12)]))
+    assert told(with_rare.of(3)) == [*range(20), 21]
+    eleven = [(10, 0, 22), *born]
+    assert told(Candidates(graph_of(eleven + NEAR + [(5, 2, 12), (21, 2, 12)])).of(3)) == list(
+        range(20)
+    ), "one in eleven is not"
+
+
+def test_a_relation_with_few_facts_is_open() -> None:
+    """Nine facts lead to 12, which stands near others; ten are enough. Of no facts nothing is
+    known.
+    """
+    near = [*NEAR, (22, 1, 23)]
+    nine = [(person, 0, 12) for person in range(9)]
+    assert told(Candidates(graph_of(nine + near)).of(0)) == [*range(20), 22, 23]
+    ten = Candidates(graph_of([*nine, (9, 0, 12), *near]))
+    assert told(ten.of(0)) == [12]
+    assert ten.of(2) is None
+    assert told(ten.kind(2)) == [*range(20), 22, 23], "all that have a fact"
+
+
+def test_kinds_are_found_again_after_others(toy: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hale.evaluation.candidates.KEPT", 1)
+    candidates = Candidates(toy)
+    first, other = told(candidates.kind(2)), told(candidates.kind(0))
+    assert first == [21]
+    assert other == list(range(20))
+    assert told(candidates.kind(2)) == first
+    assert len(candidates._kinds) == 1
 
 
 def test_anything_may_answer_and_a_set_narrows(toy: Graph) -> None:
     anything = Candidates(toy, anything=True)
     assert [anything.of(relation) for relation in range(6)] == [None] * 6
-    among = np.array([11, 2, 23, 2])
-    assert [told(Candidates(toy, among=among).of(r)) for r in (0, 1, 2, 3)] == [
-        [11],
-        [2, 11],
-        [2, 11, 23],
-        [2],
-    ]
-    assert told(Candidates(toy, among=among, anything=True).of(0)) == [2, 11, 23]
+    among = np.array([13, 2, 23, 2])
+    assert [told(Candidates(toy, among=among).of(r)) for r in (0, 1, 3)] == [[13], [2, 13], [2]]
+    assert told(Candidates(toy, among=among, anything=True).of(0)) == [2, 13, 23]
     assert told(Candidates(toy, among=np.array([23])).of(0)) == []
+    assert told(Candidates(graph_of(IN), among=among).of(2)) == [2, 13, 23]
 
 
 def test_who_answers_for_itself(toy: Graph) -> None:
-    """One of 21 'near' facts is a loop; of 'rare' and 'in' none is, in either direction."""
+    """One of 41 'near' facts is a loop; of 'rare' and 'in' none is, in either direction."""
     assert Candidates(toy).loops.tolist() == [False, True, False] * 2
     assert Candidates(toy, anything=True).loops.tolist() == [False, True, False] * 2
-
-
-MODELS = {
-    "l2": ("rotl", {}),
-    "heights": ("rotl", {"heights": True}),
-    "loops": ("rotl", {"loops": False}),
-    "l2 with biases": ("mure", {"biases": True}),
-    "dot": ("complex", {}),
-    "dot with biases": ("distmult", {"biases": True}),
-    "convolution": ("conve", {}),
-    "hyperbolic": ("roth", {"biases": True}),
-    "hyperbolic without biases": ("atth", {"biases": False}),
-}
-
-
-def model_of(graph: Graph, name: str, **options: object) -> Model:
-    torch.manual_seed(0)
-    model = make_model(name, graph.size, 8, init_scale=0.5, **options).eval()  # type: ignore[arg-type]
-    for table in (model.head_bias, model.tail_bias):
-        if table is not None:
-            torch.nn.init.normal_(table.weight)
-    return model
-
-
-def masked(model: Model, given: Ids, relations: Ids, candidates: Candidates) -> Tensor:
-    """The obvious way: all scores, and minus infinity for whoever may not answer."""
-    scores = model.score_all(torch.tensor(given), torch.tensor(relations))
-    for row, (entity, relation) in enumerate(zip(given.tolist(), relations.tolist(), strict=True)):
-        ids = candidates.of(relation)
-        for answer in range(scores.shape[1]):
-            if ids is not None and answer not in ids.tolist():
-                scores[row, answer] = -torch.inf
-        if not candidates.loops[relation]:
-            scores[row, entity] = -torch.inf
-    return scores
-
-
-@pytest.mark.parametrize("kind", MODELS)
-@pytest.mark.parametrize("span", [2, 7, 1000])
-@pytest.mark.parametrize("narrow", [{}, {"anything": True}, {"among": np.arange(1, 24, 2)}])
-@torch.inference_mode()
-def test_the_best_are_those_of_the_whole_table_masked(
-    toy: Graph, kind: str, span: int, narrow: dict[str, object], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """For every similarity, few candidates and many, in blocks of any shape, all relations mixed.
-
-    'in' has 2 candidates or 10 of 24, 'near' 20, 'rare' all.
-    """
-    monkeypatch.setattr("hale.evaluation.spans.CHUNK_ELEMENTS", 5 * span)
-    monkeypatch.setattr("hale.evaluation.spans.LEAST_QUERIES", 5)
-    name, options = MODELS[kind]
-    model = model_of(toy, name, **options)
-    candidates = Candidates(toy, **narrow)  # type: ignore[arg-type]
-    given, relations = np.arange(48) % 24, np.arange(48) % 7 % 6
-    for known in (None, toy.known_answers):
-        table = masked(model, given, relations, candidates)
-        if known is not None:
-            rows, answers = known.of(given, relations)
-            table[rows, answers] = -torch.inf
-        expected = table.topk(6)
-        values, entities = torch.full((48, 6), -torch.inf), torch.zeros(48, 6, dtype=torch.long)
-        found = []
-        for rows, scores, ids in best_candidates(model, given, relations, 6, candidates, known):
-            values[rows, : scores.shape[1]], entities[rows, : ids.shape[1]] = scores, ids
-            found += rows.tolist()
-        assert sorted(found) == sorted(set(found)), "each query once"
-        assert torch.allclose(values, expected.values, atol=1e-5)
-        left = values > -torch.inf
-        assert torch.equal(entities[left], expected.indices[left])
-        assert left.sum() > 100, "there are answers to compare"
-
-
-@torch.inference_mode()
-def test_what_the_model_rules_out_is_no_answer(toy: Graph) -> None:
-    """A run that was trained without loops of 'near', before its first was added."""
-    model = model_of(toy, "rotl", loops=False)
-    assert model.may_loop is not None
-    model.may_loop[1] = False
-    _, values, entities = next(
-        iter(best_candidates(model, np.array([3]), np.array([1]), 24, Candidates(toy)))
-    )
-    assert 3 not in entities[values > -torch.inf].tolist()
-
-
-class Counting(Model):
-    """Tells how many rows it was asked to compare."""
-
-    name = "counting"
-
-    def transform(self, vectors: Tensor, relation: Tensor) -> Tensor:
-        return vectors
-
-    def compare_all(self, queries: Tensor, entities: Tensor, curvature: Tensor | None) -> Tensor:
-        self.asked = [*getattr(self, "asked", []), (len(queries), len(entities))]
-        return super().compare_all(queries, entities, curvature)
-
-
-def test_a_query_costs_what_its_candidates_cost(toy: Graph) -> None:
-    """Two places for three queries of 'in'; for one of 'near', with 20 of 24, all are scored."""
-    model = Counting(toy.size, 4)
-    given, relations = np.array([0, 7, 1, 2]), np.array([0, 1, 0, 0])
-    blocks = list(score_candidates(model, given, relations, Candidates(toy)))
-    assert model.asked == [(1, 24), (3, 2)]
-    assert [block.rows.tolist() for block in blocks] == [[1], [0, 2, 3]]
-    assert [block.entities.tolist() for block in blocks] == [list(range(24)), [10, 11]]
-    assert all(block.last for block in blocks)
-
-
-def test_known_answers_are_told_by_their_columns(toy: Graph) -> None:
-    """Of (20, in) the known place 12 is no candidate; of (1, in) 11 is the second of two."""
-    given, relations = np.array([20, 1]), np.array([0, 0])
-    model = model_of(toy, "rotl")
-    (block,) = score_candidates(model, given, relations, Candidates(toy), toy.known_answers)
-    assert [part.tolist() for part in block.known] == [[1], [1]]
-
-
-def test_without_candidates_there_is_no_block(toy: Graph) -> None:
-    nobody = Candidates(toy, among=np.array([23]))
-    given, relations = np.array([0, 0]), np.array([0, 2])
-    (block,) = score_candidates(model_of(toy, "rotl"), given, relations, nobody)
-    assert block.rows.tolist() == [1]
-    nothing = np.empty(0, dtype=np.int64)
-    assert list(score_candidates(model_of(toy, "rotl"), nothing, nothing, nobody)) == []
-
-
-def test_a_foreign_model_is_masked() -> None:
-    """It scores all entities by a way of its own: 4 to 8 come before, but have not been seen."""
-    graph = Graph(
-        "foreign",
-        Vocabulary([f"e{i}" for i in range(9)], "entity"),
-        Vocabulary(["r"], "relation"),
-        train=np.array([(i % 4, 0, (i % 4 + i // 4 + 1) % 4) for i in range(12)]),
-        valid=NOTHING,
-        test=NOTHING,
-    )
-    model = Fixed(torch.tensor([[6.0, 1, 2, 3, 9, 8, 7, 5, 4]]))
-    ((_, values, entities),) = best_candidates(
-        model, np.array([0]), np.array([0]), 6, Candidates(graph)
-    )
-    assert entities[0, :3].tolist() == [3, 2, 1]
-    assert values[0].tolist() == [3, 2, 1, *[-torch.inf] * 3]
-
-
-def test_a_score_that_is_not_finite_is_refused(toy: Graph) -> None:
-    model = model_of(toy, "rotl")
-    with torch.no_grad():
-        model.entities()[10] = torch.nan
-    with pytest.raises(EvaluationError, match="not finite"):
-        list(score_candidates(model, np.array([0]), np.array([0]), Candidates(toy)))

@@ -1,7 +1,8 @@
 """Evaluation: ranks -> metrics; validation; calibration; classification.
 
 spans            the scores of many queries and all entities, a bounded table at a time
-candidates       which entities may answer a query, and their scores
+candidates       which entities may answer a query
+candidate_scores their scores, and the best of them
 ranks            where a target stands among all entities
 metrics          what ranks say of a model
 evaluator        a split of a graph -> a report
