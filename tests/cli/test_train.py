@@ -179,3 +179,18 @@ def test_columns_and_weights_of_a_strange_file(tmp_path: Path) -> None:
     assert after is not None
     assert after.tolist() == [*weights.tolist(), 7.0]
     assert_refused(["train", str(path), "--weights", "mass", "--epochs", "1"], "name ('mass')")
+
+
+def test_types_are_kept_with_the_run(folder: Path) -> None:
+    (folder / "types.tsv").write_text("e001\tcorner\ne002\tcorner\n")
+    fast = ("--epochs", 1, *FAST)
+    assert hale("train", folder, "--out", "runs/own", *fast).exit_code == 0
+    assert Path("runs/own/types.tsv").read_text() == "e001\tcorner\ne002\tcorner\n"
+    Path("others.csv").write_text("e003,side\n")
+    hale("train", folder, "--types", "others.csv", "--out", "runs/other", *fast)
+    assert Path("runs/other/types.tsv").read_text() == "e003\tside\n"
+    hale("train", folder, "--type-relation", "next", "--out", "runs/next", *fast)
+    assert Path("runs/next/types.tsv").read_text().startswith("e001\te002\n")
+    wrong = hale("train", folder, "--type-relation", "nxt", "--out", "runs/wrong", *fast)
+    assert wrong.exit_code == 2
+    assert "Did you mean 'next'" in wrong.stderr

@@ -43,6 +43,14 @@ def train(
         Path | None, typer.Option("--labels", help="File of two columns: id, readable name.")
     ] = None,
     weights: Weights = None,
+    types: Annotated[
+        Path | None,
+        typer.Option("--types", help="File of two columns: entity, type. Kept with the run."),
+    ] = None,
+    type_relation: Annotated[
+        str | None,
+        typer.Option("--type-relation", help="Types are the tails of this relation, of its heads."),
+    ] = None,
     skip_bad: Annotated[
         bool, typer.Option("--skip-bad", help="Leave out lines that are no triples.")
     ] = False,
@@ -95,6 +103,8 @@ def train(
             header=header,
             labels=labels,
             weights=weights,
+            types=types,
+            type_relation=type_relation,
             skip_bad=skip_bad,
             holdout=holdout,
             seed=split_seed,

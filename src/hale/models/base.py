@@ -271,12 +271,17 @@ class Model(nn.Module, ABC):
 
         (B,), (B,) -> (B, N).
         """
-        queries, span = self.query(head, relation), slice(first, last)
-        scores = self.compare_all(queries, self.entities()[span], self.curvature(relation))
+        scores = self.score_rows(head, relation, slice(first, last))
+        return self.without_loops(scores, head, relation, first)
+
+    def score_rows(self, head: Tensor, relation: Tensor, rows: slice | Tensor) -> Tensor:
+        """Scores of some entities, whatever is ruled out: (B,), (B,) -> (B, K)."""
+        queries, entities = self.query(head, relation), self.entities()[rows]
+        scores = self.compare_all(queries, entities, self.curvature(relation))
         if self.head_bias is not None and self.tail_bias is not None:
             heads: Tensor = self.head_bias(head)
-            scores = scores + heads + self.tail_bias.weight[span].T
-        return self.without_loops(scores, head, relation, first)
+            scores = scores + heads + self.tail_bias.weight[rows].T
+        return scores
 
     def penalty(self, triples: Tensor, power: float) -> Tensor:
         """The mean over triples (B, 3) of sum |h|^p + sum |t|^p + sum |r|^p, r all of its rows.
