@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from hale.answers.predictor import predict, predict_many
     from hale.answers.queries import Query
     from hale.data.datasets import load
+    from hale.data.find import Found, find
     from hale.data.graph import Graph
     from hale.engine import activations
     from hale.errors import HaleError
@@ -48,6 +49,8 @@ _HOMES = {
     "Verdicts": "hale.evaluation.classification",
     "classify": "hale.evaluation.classification",
     "load": "hale.data.datasets",
+    "Found": "hale.data.find",
+    "find": "hale.data.find",
     "MissingFact": "hale.answers.discovery",
     "discover": "hale.answers.discovery",
     "discover_each": "hale.answers.discovery",
@@ -88,6 +91,7 @@ __all__ = [
     "Answers",
     "Calibration",
     "Explanation",
+    "Found",
     "Graph",
     "HaleError",
     "Metrics",
@@ -111,6 +115,7 @@ __all__ = [
     "errors",
     "evaluate",
     "export_run",
+    "find",
     "load",
     "load_calibration",
     "load_run",

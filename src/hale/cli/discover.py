@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from hale.cli.app import err, out, print_json, reporting, tell_file
+from hale.cli.completion import complete_relation
 from hale.cli.options import Device, Json, OutFile, RunPath, Threads
 from hale.errors import InputError
 
@@ -16,7 +17,11 @@ def discover(
     run: RunPath,
     relation: Annotated[
         list[str] | None,
-        typer.Option("--relation", help="Facts of this relation only; may be given repeatedly."),
+        typer.Option(
+            "--relation",
+            help="Facts of this relation only; may be given repeatedly.",
+            autocompletion=complete_relation,
+        ),
     ] = None,
     k: Annotated[
         int | None,

@@ -9,11 +9,13 @@ from types import MappingProxyType
 from typing import Literal, NamedTuple
 
 import numpy as np
+import polars as pl
 
 from hale.data.keys import Ids, SplitIndex
 from hale.data.known_answers import KnownAnswers
-from hale.data.names import column_of, worth_comparing
-from hale.data.vocabulary import Vocabulary
+from hale.data.matching import best_matches
+from hale.data.names import column_of
+from hale.data.vocabulary import SUGGESTED, Vocabulary
 from hale.errors import InputError, UnknownNameError
 
 __all__ = ["SPLITS", "Graph", "GraphSize", "Ids", "KnownAnswers", "Split", "Vocabulary"]
@@ -137,11 +139,26 @@ class Graph:
                 f"{len(bearers)} entities are labelled {name!r}: {', '.join(bearers[:5])}. "
                 "Name one of them by its id."
             )
-        every = [self.entities.column, column_of(self._by_label)]
-        choices = [choice for column in every for choice in worth_comparing(name, column)]
-        raise UnknownNameError(
-            "entity", name, choices, all_told=len(choices) == sum(map(len, every))
-        )
+        raise UnknownNameError("entity", name, self.entities.few, meant=self._meant(name))
+
+    def _meant(self, name: str) -> dict[str, str | None]:
+        """The entities that an unknown name may mean, by name or label, with their labels."""
+        labels, owners = self.label_column
+        rows = [
+            (match, match.place) for match in best_matches(self.entities.column, name, SUGGESTED)
+        ]
+        rows += [
+            (match, int(owners[match.place])) for match in best_matches(labels, name, SUGGESTED)
+        ]
+        found = [self.entities[number] for _, number in sorted(rows, key=lambda row: row[0].order)]
+        return {entity: self.label(entity) for entity in list(dict.fromkeys(found))[:SUGGESTED]}
+
+    @cached_property
+    def label_column(self) -> tuple[pl.Series, Ids]:
+        """The labels of entities as a column, and whose each is: (m,), (m,)."""
+        owners = self.entities.ids(self.labels)
+        held = np.flatnonzero(owners >= 0)
+        return column_of(self.labels.values()).fill_null("").gather(held), owners[held]
 
     def __repr__(self) -> str:
         return (
