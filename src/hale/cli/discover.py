@@ -42,7 +42,7 @@ def discover(
     if per_query is not None and (k is not None or out_file is None):
         raise InputError("--per-query K goes with --out FILE, and not with -k.")
     from hale.answers.discovery import discover as discover_facts
-    from hale.answers.discovery import discover_each, facts_frame
+    from hale.answers.discovery import discover_each
     from hale.cli.progress import query_progress
     from hale.cli.tables import facts_table
     from hale.engine.device import use_threads
@@ -65,7 +65,7 @@ def discover(
         facts = discover_facts(loaded, relations, k=100 if k is None else k, progress=progress)
     if out_file is not None:
         with table_file(out_file) as file:
-            file.add(facts_frame(facts))
+            file.add(facts.to_polars())
         tell_file(run, out_file, {"facts": file.rows}, as_json)
     elif as_json:
         print_json({"run": str(run), "facts": [fact.as_dict() for fact in facts]})

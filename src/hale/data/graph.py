@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from types import MappingProxyType
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -15,13 +15,18 @@ from hale.data.keys import Ids, SplitIndex
 from hale.data.known_answers import KnownAnswers
 from hale.data.matching import best_matches
 from hale.data.names import column_of
+from hale.data.results import html_table, to_pandas
 from hale.data.vocabulary import SUGGESTED, Vocabulary
 from hale.errors import InputError, UnknownNameError
+
+if TYPE_CHECKING:
+    import pandas
 
 __all__ = ["SPLITS", "Graph", "GraphSize", "Ids", "KnownAnswers", "Split", "Vocabulary"]
 
 Split = Literal["train", "valid", "test"]
 SPLITS: tuple[Split, ...] = ("train", "valid", "test")
+ROLES = ("head", "relation", "tail")
 
 
 class GraphSize(NamedTuple):
@@ -159,6 +164,31 @@ class Graph:
         owners = self.entities.ids(self.labels)
         held = np.flatnonzero(owners >= 0)
         return column_of(self.labels.values()).fill_null("").gather(held), owners[held]
+
+    def to_polars(self, *splits: Split) -> pl.DataFrame:
+        """Triples by name (of all splits when none is given): head, relation, tail, split."""
+        names, relations = self.entities.column, self.relations.column
+        parts = []
+        for split in splits or SPLITS:
+            head, relation, tail = self.split(split).T
+            columns = [names.gather(head), relations.gather(relation), names.gather(tail)]
+            named = [column.alias(r) for column, r in zip(columns, ROLES, strict=True)]
+            parts.append(
+                pl.DataFrame([*named, pl.Series("split", [split]).new_from_index(0, len(head))])
+            )
+        return pl.concat(parts)
+
+    def to_pandas(self, *splits: Split) -> pandas.DataFrame:
+        """The same as a pandas frame."""
+        return to_pandas(self.to_polars(*splits))
+
+    def _repr_html_(self) -> str:
+        """As a notebook shows it: what there is of each relation."""
+        counts = [np.bincount(self.split(s)[:, 1], minlength=len(self.relations)) for s in SPLITS]
+        frame = pl.DataFrame([self.relations.column.alias("relation")]).with_columns(
+            pl.Series(split, count) for split, count in zip(SPLITS, counts, strict=True)
+        )
+        return html_table(frame.sort("train", descending=True), caption=repr(self))
 
     def __repr__(self) -> str:
         return (

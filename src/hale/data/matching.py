@@ -160,12 +160,12 @@ def _near(column: pl.Series, wanted: str) -> Iterator[Match]:
         ]
         kept = heapq.nlargest(MOST_ALIKE, [*kept, *fresh])
     compared = SequenceMatcher(None, "", wanted, autojunk=False)
-    for _, letters, place, text in kept:
+    for _, fewer, before, text in kept:
         likeness = max(
             (share * _likeness(compared, part) for part, share in _words(text)), default=0.0
         )
         if likeness >= ALIKE:
-            yield Match(-place, "near", (KINDS.index("near"), 1 - likeness, -letters, -place))
+            yield Match(-before, "near", (KINDS.index("near"), 1 - likeness, -fewer, -before))
 
 
 def _pieces(wanted: str) -> list[str]:

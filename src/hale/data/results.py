@@ -5,7 +5,8 @@ from __future__ import annotations
 import dataclasses
 import types
 import typing
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from html import escape
 from typing import TYPE_CHECKING, Any, TypeVar, Union, get_args, get_origin
 
@@ -38,7 +39,7 @@ class Framed:
         """As a pandas frame, for which pandas has to be there."""
         return to_pandas(self.to_polars())
 
-    def _repr_html_(self) -> str:
+    def _repr_html_(self) -> str | None:
         """As a notebook shows it."""
         return html_table(self.to_polars(), caption=repr(self))
 
@@ -46,13 +47,20 @@ class Framed:
 class Results(Framed, list[T]):
     """A list of dataclasses of one kind, which is a frame too: their fields are its columns."""
 
-    def __init__(self, kind: type[T], found: Sequence[T] = ()) -> None:
+    def __init__(
+        self,
+        kind: type[T],
+        found: Sequence[T] = (),
+        *,
+        frame: Callable[[Sequence[T]], pl.DataFrame] | None = None,
+    ) -> None:
         super().__init__(found)
         self.kind = kind
+        self.frame = frame or partial(frame_of_records, kind)
 
     def to_polars(self) -> pl.DataFrame:
         """As a polars frame, a row for each."""
-        return frame_of_records(self.kind, self)
+        return self.frame(self)
 
     def __repr__(self) -> str:
         name = self.kind.__name__

@@ -12,7 +12,7 @@ from hale.errors import InputError, UnknownNameError
 from hale.evaluation.metrics import Metrics, Report, Sample
 from hale.evaluation.ranks import Ties, filtered_ranks
 from hale.models import Model
-from hale.runs.run import Run
+from hale.runs.run import RunSource, open_run
 
 # Pairs of a query and an entity that a run's last ranking compares unless asked for all: at d = 32
 # two cores took ten to twenty seconds for so many.
@@ -28,7 +28,7 @@ def sample_of(graph: Graph, split: str) -> int | None:
 
 
 def evaluate(
-    run: Run, split: str = "test", *, ties: Ties = "mean", sample: int | None = None
+    run: RunSource, split: str = "test", *, ties: Ties = "mean", sample: int | None = None
 ) -> Report:
     """Rank every triple of a split, filtered by all known triples, and report.
 
@@ -36,6 +36,7 @@ def evaluate(
     except the other known answers (train, valid and test) of the same query. With ``sample`` so
     many triples are ranked, always the same ones.
     """
+    run = open_run(run)
     return evaluate_model(run.model, run.graph, split, ties=ties, sample=sample)
 
 

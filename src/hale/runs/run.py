@@ -11,6 +11,7 @@ import torch
 
 from hale.data.graph import Graph
 from hale.engine.device import choose_device
+from hale.errors import InputError
 from hale.models import Model
 from hale.runs.folder import HISTORY, METRICS, MODEL, ORIGIN, SETTINGS, RunFolder
 from hale.runs.lock import writing_run
@@ -94,6 +95,9 @@ class Run:
         )
 
 
+RunSource = Run | str | Path  # what stands for a run: itself, or the path of its folder
+
+
 def load_run(path: str | Path, *, device: str = "auto") -> Run:
     """Load a run from its folder, also one that was killed while training."""
     folder = RunFolder(path)
@@ -147,3 +151,15 @@ def _unfinished(history: list[Record], kept_step: int) -> Summary:
         threads=None,
         device=None,
     )
+
+
+def open_run(run: RunSource) -> Run:
+    """A run as it is, or loaded from its folder: the one door for all that asks a run.
+
+    A folder is read anew each time: to ask much, load the run once (``load_run``).
+    """
+    if isinstance(run, Run):
+        return run
+    if isinstance(run, str | Path):
+        return load_run(run)
+    raise InputError(f"Expected a run or the path of its folder, got {type(run).__name__}.")
