@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from hale.export import export_run, open_index, query_vectors
     from hale.runs.run import Record, Run, Summary, load_run
     from hale.settings import Settings
-    from hale.training.start import train
+    from hale.training.signature import train
     from hale.training.update.updater import update
 
 _HOMES = {
@@ -76,7 +76,7 @@ _HOMES = {
     "Summary": "hale.runs.run",
     "load_run": "hale.runs.run",
     "Settings": "hale.settings",
-    "train": "hale.training.start",
+    "train": "hale.training.signature",
     "update": "hale.training.update.updater",
 }
 _MODULES = {

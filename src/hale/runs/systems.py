@@ -11,7 +11,7 @@ from hale.errors import SettingsError
 from hale.models import MODELS, Model, Options, Similarity, model_class
 from hale.models.model_options import SIMILARITIES
 from hale.objectives import OBJECTIVES, Criterion, Objective, make_objective, objective_class
-from hale.settings import Settings, make_settings, parse_duration
+from hale.settings import Settings, by_name, make_settings, parse_duration
 from hale.settings.recipes import recipe_values
 from hale.settings.recipes.rule import GraphCounts
 
@@ -27,7 +27,7 @@ def complete(graph: Graph | None = None, **values: object) -> Settings:
     HaLE where it measures squared L2 distances. A scale per relation belongs to an activation, so
     the identity comes without one. Only what was given counts as set (``model_fields_set``).
     """
-    given = {name: value for name, value in values.items() if value is not None}
+    given = {name: value for name, value in by_name(values).items() if value is not None}
     model = model_class(str(given.get("model", Settings.model_fields["model"].default)))
     strategy = objective_class(str(given.get("strategy", default_strategy(model))))
     _refuse_unused(strategy, given)
