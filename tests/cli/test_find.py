@@ -37,6 +37,6 @@ def test_nothing_found_is_no_error(run: Path) -> None:
 
 
 def test_refused(run: Path) -> None:
-    assert_refused(["find", "nowhere", "x"], "nowhere is not a run")
+    assert_refused(["find", "nowhere", "x"], "nowhere: there is no such file")
     assert_refused(["find", str(run), ""], "Give some letters")
     assert_refused(["find", str(run), "x", "-k", "0"], "at least 1")

@@ -12,7 +12,7 @@ import pytest
 import hale
 from hale.data.find import Found, complete_name, find
 from hale.data.graph import Graph, Vocabulary
-from hale.errors import InputError, RunError, UnknownNameError
+from hale.errors import InputError, RunError, SourceError, UnknownNameError
 from tests.cli.invoke import save_untrained
 
 
@@ -56,6 +56,12 @@ def test_a_folder_says_the_same_as_its_graph(people: Graph, tmp_path: Path) -> N
     assert find(str(tmp_path / "run"), "bert")[0].name == "Q2"
 
 
+def test_a_graph_by_its_name_or_path(tmp_path: Path) -> None:
+    (tmp_path / "f.tsv").write_text("".join(f"a{i}\tr\tb{i}\n" for i in range(40)))
+    assert find(tmp_path / "f.tsv", "B12") == [Found("entity", "b12", None, "exact")]
+    assert find("wordnet", "dog")[0].name == "dog.n.01"
+
+
 def test_a_frame_of_them(people: Graph) -> None:
     frame = find(people, "bert").to_polars()
     assert frame.rows() == [("entity", "Q2", "Bert", "exact")]
@@ -68,10 +74,10 @@ def test_what_cannot_be_asked(people: Graph, tmp_path: Path) -> None:
         find(people, "dog", k=0)
     with pytest.raises(InputError, match="some letters"):
         find(people, " ")
-    with pytest.raises(RunError, match="is not a run, so it has no names to find"):
-        find(tmp_path, "dog")
-    with pytest.raises(RunError, match="there is no such folder"):
+    with pytest.raises(SourceError, match="there is no such file"):
         find(tmp_path / "none", "dog")
+    with pytest.raises(RunError, match="is not a run: it has no files of names"):
+        complete_name(tmp_path, "entity", "dog")  # no graph is read or fetched between two keys
     (tmp_path / "entities.txt").write_bytes(b"\xff")
     (tmp_path / "relations.txt").write_text("r\n")
     with pytest.raises(RunError, match="cannot be read"):

@@ -52,6 +52,13 @@ def test_on_a_terminal_the_line_is_renewed_and_wiped(monkeypatch: pytest.MonkeyP
     assert rest == []
 
 
+def test_a_notebook_renews_it_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    stream = type("OutStream", (io.StringIO,), {"__module__": "ipykernel.iostream"})()
+    monkeypatch.setattr(sys, "stderr", stream)
+    ProgressLine().stepped(Clock(step=3), 0.5, {"a": 1.0})
+    assert stream.getvalue().startswith("\r 50%")
+
+
 def test_no_more_often_than_one_can_read(monkeypatch: pytest.MonkeyPatch) -> None:
     terminal = Terminal()
     monkeypatch.setattr(sys, "stderr", terminal)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,12 +11,13 @@ from typing import Literal, NamedTuple, Protocol
 import numpy as np
 import polars as pl
 
+from hale.data.datasets.load import open_graph
 from hale.data.graph import Graph
 from hale.data.keys import Ids
 from hale.data.lines import read_lines
 from hale.data.matching import Match, beginning_with, best_matches
 from hale.data.results import Results
-from hale.errors import InputError, RunError
+from hale.errors import HaleWarning, InputError, RunError
 
 Kind = Literal["entity", "relation"]
 
@@ -50,15 +52,19 @@ class HasGraph(Protocol):
 def find(source: HasGraph | Graph | str | Path, text: str, *, k: int = 10) -> Results[Found]:
     """The k entities and relations that ``text`` most likely means, best first.
 
-    ``source`` is a run, a graph, or the folder of a run, of which the files of names alone are
-    read. Names and labels are looked at, whatever their case and accents: first those that are the
-    text, then those that have it as a word, that begin with it, that contain it, and last those
-    that are spelt alike.
+    ``source`` is a run, a graph, the name or path of a graph, or the folder of a run, of which the
+    files of names alone are read. Names and labels are looked at, whatever their case and accents:
+    first those that are the text, then those that have it as a word, that begin with it, that
+    contain it, and last those that are spelt alike.
     """
     if k < 1:
         raise InputError(f"The number of names is at least 1, got {k}.")
     if not text.strip():
         raise InputError("Give some letters to look for.")
+    if isinstance(source, str | Path) and not is_run(source):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", HaleWarning)  # of splits, which nobody asks here
+            source = open_graph(source)
     rows = [
         (match.order, match.how, number, named)
         for named in names_of(source)
@@ -115,11 +121,15 @@ def names_of(source: HasGraph | Graph | str | Path) -> list[Named]:
     ]
 
 
+def is_run(path: str | Path) -> bool:
+    """Whether a folder has the names of a run."""
+    return all((Path(path) / f"{kind}.txt").is_file() for kind in ("entities", "relations"))
+
+
 def _names_in(folder: Path) -> list[Named]:
     """The files of names in the folder of a run."""
-    if not (folder / "entities.txt").is_file() or not (folder / "relations.txt").is_file():
-        missing = "" if folder.exists() else "; there is no such folder"
-        raise RunError(f"{folder} is not a run, so it has no names to find{missing}.")
+    if not is_run(folder):
+        raise RunError(f"{folder} is not a run: it has no files of names.")
     try:
         entities, relations = (
             read_lines(folder / f"{kind}.txt") for kind in ("entities", "relations")
