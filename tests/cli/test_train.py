@@ -15,7 +15,9 @@ import pytest
 
 from hale.runs.run import load_run
 from hale.settings import BY_SYSTEM, Settings
+from hale.training.tracking import TRACKERS
 from tests.cli.invoke import FAST, as_json, assert_refused, hale
+from tests.training.tracking.test_tracker import Noted
 
 
 def test_train_prints_metrics_and_where_the_run_is(folder: Path) -> None:
@@ -194,3 +196,22 @@ def test_types_are_kept_with_the_run(folder: Path) -> None:
     wrong = hale("train", folder, "--type-relation", "nxt", "--out", "runs/wrong", *fast)
     assert wrong.exit_code == 2
     assert "Did you mean 'next'" in wrong.stderr
+
+
+def test_a_tracker_is_told_of_the_run(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(TRACKERS, "noted", Noted)
+    monkeypatch.setattr(Noted, "notes", [])
+    result = hale("train", folder, "--epochs", 2, "--out", "runs/x", "--track", "noted", *FAST)
+    assert result.exit_code == 0, result.stderr
+    assert "tracked; see it with: see runs/x" in result.stderr
+    assert Noted.notes[0][:2] == ("begin", "x")
+    assert Noted.notes[-1] == ("end", "epochs")
+
+
+def test_a_missing_tracker_is_told_before_anything_is_read(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "mlflow", None)
+    command = ["train", "nowhere.tsv", "--track", "mlflow"]
+    assert_refused(command, "pip install 'hale-kge[mlflow]'", beside=["data"])
+    assert_refused(["train", "nowhere.tsv", "--track", "mlfow"], "Did you mean 'mlflow'")

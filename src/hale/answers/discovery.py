@@ -14,11 +14,12 @@ from hale.answers.arrays import HEAD, RELATION, TABLE_ROWS, TAIL, AnswerArrays, 
 from hale.answers.predictor import check
 from hale.answers.scorer import Scorer, Scores
 from hale.data.graph import Graph, Ids
+from hale.data.results import Results
 from hale.engine.device import keep_freed_memory
 from hale.evaluation.calibration import kept_calibration
 from hale.evaluation.candidates import Candidates
 from hale.evaluation.limits import Limits, candidates_of, refuse_nobody
-from hale.runs.run import Run
+from hale.runs.run import Run, RunSource, open_run
 
 Progress = Callable[[int, int], object]  # queries done, queries in all
 
@@ -58,13 +59,13 @@ def facts_frame(facts: Sequence[MissingFact]) -> pl.DataFrame:
 
 @torch.inference_mode()
 def discover(
-    run: Run,
+    run: RunSource,
     relations: Sequence[str] | None = None,
     *,
     k: int = 100,
     progress: Progress | None = None,
     **limits: Unpack[Limits],
-) -> list[MissingFact]:
+) -> Results[MissingFact]:
     """The k missing facts with the highest score(h, r, t): of each relation named, or of all.
 
     Weighed are the heads that train has on that side of a relation, with the tails that may
@@ -77,16 +78,18 @@ def discover(
     """
     check(k)
     keep_freed_memory()
+    run = open_run(run)
     graph = run.graph
     asked = _relation_ids(graph, relations)
     pools = [[number] for number in asked] if relations is not None else [asked]
     work = _Work(run, candidates_of(graph, **limits), asked, progress)
-    return [fact for pool in pools for fact in _best_of(work, pool, k)]
+    found = [fact for pool in pools for fact in _best_of(work, pool, k)]
+    return Results(MissingFact, found, frame=facts_frame)
 
 
 @torch.inference_mode()
 def discover_each(
-    run: Run,
+    run: RunSource,
     relations: Sequence[str] | None = None,
     *,
     k: int = 10,
@@ -103,6 +106,7 @@ def discover_each(
     """
     check(k)
     keep_freed_memory()
+    run = open_run(run)
     graph = run.graph
     asked = _relation_ids(graph, relations)
     both = [number + turned for number in asked for turned in (0, len(graph.relations))]

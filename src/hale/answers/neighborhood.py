@@ -12,12 +12,13 @@ from torch import Tensor
 from torch.nn import functional
 
 from hale.data.keys import Ids
+from hale.data.results import Results
 from hale.engine import geometry
 from hale.engine.topk import merged, top
 from hale.errors import EvaluationError, InputError, UnknownNameError
 from hale.evaluation.limits import Among, entities_among
 from hale.evaluation.spans import chunk_size
-from hale.runs.run import Run
+from hale.runs.run import RunSource, open_run
 
 Metric = Literal["l2", "cosine"]
 
@@ -38,8 +39,8 @@ class Neighbor:
 
 @torch.inference_mode()
 def neighbors(
-    run: Run, entity: str, *, k: int = 10, metric: Metric = "l2", **among: Unpack[Among]
-) -> list[Neighbor]:
+    run: RunSource, entity: str, *, k: int = 10, metric: Metric = "l2", **among: Unpack[Among]
+) -> Results[Neighbor]:
     """The k entities whose vectors are nearest to that of ``entity``, nearest first.
 
     By the L2 distance ||x - y||, or by the cosine distance 1 - <x, y> / (||x|| ||y||).
@@ -50,6 +51,7 @@ def neighbors(
         raise InputError(f"The number of neighbours is at least 1, got {k}.")
     if metric not in get_args(Metric):
         raise UnknownNameError("metric", metric, get_args(Metric))
+    run = open_run(run)
     graph = run.graph
     itself = graph.entity_id(entity)
     vectors = run.model.places()
@@ -67,12 +69,13 @@ def neighbors(
     if nearest is None:
         raise InputError(f"There is no entity but {entity!r} itself to look among.")
     nearness, ids = nearest
-    return [
+    found = [
         Neighbor(rank, graph.entities[number], graph.label(graph.entities[number]), -value)
         for rank, (number, value) in enumerate(
             zip(ids[0].tolist(), nearness[0].tolist(), strict=True), start=1
         )
     ]
+    return Results(Neighbor, found)
 
 
 def distances_to(vectors: Tensor, vector: Tensor, metric: Metric = "l2") -> Tensor:

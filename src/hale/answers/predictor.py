@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from itertools import islice
+from functools import partial
 from typing import Literal, Unpack, get_args
 
 import numpy as np
@@ -12,20 +12,21 @@ import torch
 
 from hale.answers.answer import Answer, Answers
 from hale.answers.arrays import HEAD, RELATION, TAIL, AnswerArrays
-from hale.answers.queries import OPEN, Query, query_ids
+from hale.answers.queries import OPEN, Query, id_parts, query_ids
 from hale.answers.scorer import Scorer, Scores
+from hale.answers.stream import AnswerStream
 from hale.data.graph import SPLITS, Graph, Ids
 from hale.errors import InputError, UnknownNameError
 from hale.evaluation.calibration import Calibration, calibration_of, kept_calibration
 from hale.evaluation.candidates import Candidates
 from hale.evaluation.limits import Limits, candidates_of, refuse_nobody
-from hale.runs.run import Run
+from hale.runs.run import Run, RunSource, open_run
 
 Known = Literal["mark", "drop"]
 
 
 def predict(
-    run: Run,
+    run: RunSource,
     *,
     head: str | None = None,
     relation: str | None = None,
@@ -46,33 +47,37 @@ def predict(
     the k that reach one, and calibrates against sampled negatives where none is kept.
     """
     check(k, known, above)
+    run = open_run(run)
     asked = np.array([query_ids(run.graph, Query(head, relation, tail))], dtype=np.int64)
     candidates = candidates_of(run.graph, **limits)
     return next(answers_to(run, asked, k=k, known=known, above=above, candidates=candidates))
 
 
 def predict_many(
-    run: Run,
-    queries: Iterable[tuple[str | None, str | None, str | None]],
+    run: RunSource,
+    queries: object,
     *,
     k: int = 10,
     known: Known = "mark",
     above: float | None = None,
     **limits: Unpack[Limits],
-) -> Iterator[Answers]:
+) -> AnswerStream:
     """The answers to each query (head, relation, tail) with one None, in order; see ``predict``.
 
-    Queries are read and answered in chunks, so memory stays the same however
-    many there are, if the caller lets the answers go.
+    ``queries`` are such tuples, or a frame or file of them (polars, pandas, a path). They are
+    answered in chunks as the answers are taken, so memory stays the same however many there are;
+    ``predict_many(...).to_polars()`` has all of them as one frame.
     """
     check(k, known, above)
+    run = open_run(run)
     sure = _calibration(run, above)
     scorer = Scorer(run, candidates_of(run.graph, **limits))
-    waiting = iter(queries)
-    while part := [query_ids(run.graph, query) for query in islice(waiting, scorer.chunk)]:
-        ids = np.array(part, dtype=np.int64)
-        found = _find_all(run, ids, scorer, k=k, known=known, above=above, sure=sure)
-        yield from _named(run.graph, ids, found)
+    parts = (
+        (ids, found)
+        for ids in id_parts(run.graph, queries, scorer.chunk)
+        for found in _find_all(run, ids, scorer, k=k, known=known, above=above, sure=sure)
+    )
+    return AnswerStream(run.graph, parts, partial(_in_words, run.graph))
 
 
 def answers_to(
@@ -94,12 +99,17 @@ def _named(graph: Graph, queries: Ids, parts: Iterable[AnswerArrays]) -> Iterato
     start = 0
     for found in parts:
         part = queries[start : start + found.num_queries]
-        bounds = np.searchsorted(found.query, np.arange(len(part) + 1)).tolist()
-        for number, query in enumerate(part):
-            rows = range(bounds[number], bounds[number + 1])
-            answers = tuple(_answer(graph, found, row) for row in rows)
-            yield Answers(*_names(graph, query), answers)
+        yield from _in_words(graph, part, found)
         start += len(part)
+
+
+def _in_words(graph: Graph, queries: Ids, found: AnswerArrays) -> Iterator[Answers]:
+    """The answers to each of some queries (n, 3)."""
+    bounds = np.searchsorted(found.query, np.arange(len(queries) + 1)).tolist()
+    for number, query in enumerate(queries):
+        rows = range(bounds[number], bounds[number + 1])
+        answers = tuple(_answer(graph, found, row) for row in rows)
+        yield Answers(*_names(graph, query), answers)
 
 
 def find_answers(

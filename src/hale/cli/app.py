@@ -29,6 +29,7 @@ COMMANDS = {
     "predict": "Answer queries: tails of (head, relation), heads of (relation, tail), relations of "
     "both.",
     "discover": "Find the most plausible facts that the graph lacks.",
+    "find": "Find entities and relations by a part of their name or label.",
     "neighbors": "List the entities whose vectors are nearest to one.",
     "why": "Explain a fact: its rank and score, and the nearest known facts that support it.",
     "models": "List the models: query vector, similarity, parameters at N, R and d, strategies.",
@@ -102,7 +103,6 @@ app = typer.Typer(
     cls=LazyCommands,
     help="Knowledge-graph embeddings in minutes, and the answers they give.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )

@@ -63,7 +63,7 @@ def classify(
         plot_reliability({loaded.graph.name: quality}, plot)
         err.print(f"drawn: {plot}")
     if out_file is not None:
-        _write(verdicts.frame(), labels, out_file)
+        _write(verdicts.to_polars(), labels, out_file)
     if as_json:
         result: dict[str, Any] = {"run": str(run), "triples": verdicts.as_dicts()}
         if labels is not None and quality is not None:

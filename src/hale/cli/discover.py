@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from hale.cli.app import err, out, print_json, reporting, tell_file
+from hale.cli.completion import complete_relation
 from hale.cli.options import (
     Anything,
     Device,
@@ -29,7 +30,11 @@ def discover(
     run: RunPath,
     relation: Annotated[
         list[str] | None,
-        typer.Option("--relation", help="Facts of this relation only; may be given repeatedly."),
+        typer.Option(
+            "--relation",
+            help="Facts of this relation only; may be given repeatedly.",
+            autocompletion=complete_relation,
+        ),
     ] = None,
     k: Annotated[
         int | None,
@@ -54,7 +59,7 @@ def discover(
     if per_query is not None and (k is not None or out_file is None):
         raise InputError("--per-query K goes with --out FILE, and not with -k.")
     from hale.answers.discovery import discover as discover_facts
-    from hale.answers.discovery import discover_each, facts_frame
+    from hale.answers.discovery import discover_each
     from hale.cli.progress import query_progress
     from hale.cli.tables import facts_table
     from hale.engine.device import use_threads
@@ -85,7 +90,7 @@ def discover(
         facts = discover_facts(loaded, relations, k=k, progress=progress, **limits)
     if out_file is not None:
         with table_file(out_file) as file:
-            file.add(facts_frame(facts))
+            file.add(facts.to_polars())
         tell_file(run, out_file, {"facts": file.rows}, as_json)
     elif as_json:
         print_json({"run": str(run), "facts": [fact.as_dict() for fact in facts]})

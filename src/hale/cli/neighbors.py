@@ -7,13 +7,19 @@ from typing import Annotated
 import typer
 
 from hale.cli.app import out, print_json, reporting
+from hale.cli.completion import complete_entity
 from hale.cli.options import Device, Json, OfType, RunPath, TypeRelation, Within
 
 
 @reporting
 def neighbors(
     run: RunPath,
-    entity: Annotated[str, typer.Argument(help="An entity's id or label.", metavar="ENTITY")],
+    entity: Annotated[
+        str,
+        typer.Argument(
+            help="An entity's id or label.", metavar="ENTITY", autocompletion=complete_entity
+        ),
+    ],
     k: Annotated[int, typer.Option("-k", help="Number of neighbours.")] = 10,
     metric: Annotated[str, typer.Option("--metric", help="l2 or cosine.")] = "l2",
     of_type: OfType = None,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from hale.cli.app import err, out, print_json, reporting, tell_file
+from hale.cli.completion import complete_entity, complete_relation
 from hale.cli.options import (
     Anything,
     Device,
@@ -29,9 +30,16 @@ if TYPE_CHECKING:
 @reporting
 def predict(
     run: RunPath,
-    head: Annotated[str | None, typer.Option("--head", help="The head.")] = None,
-    relation: Annotated[str | None, typer.Option("--relation", help="The relation.")] = None,
-    tail: Annotated[str | None, typer.Option("--tail", help="The tail.")] = None,
+    head: Annotated[
+        str | None, typer.Option("--head", help="The head.", autocompletion=complete_entity)
+    ] = None,
+    relation: Annotated[
+        str | None,
+        typer.Option("--relation", help="The relation.", autocompletion=complete_relation),
+    ] = None,
+    tail: Annotated[
+        str | None, typer.Option("--tail", help="The tail.", autocompletion=complete_entity)
+    ] = None,
     queries: Annotated[
         Path | None,
         typer.Option(

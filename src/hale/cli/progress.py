@@ -22,6 +22,7 @@ from hale.cli.controls import escape_controls
 from hale.data.progress import Announce
 from hale.data.progress import Progress as ByteProgress
 from hale.runs.run import Record
+from hale.training.progress_line import validation_line
 from hale.training.stopping import Clock
 
 REFRESH_SECONDS = 0.2
@@ -70,18 +71,9 @@ class LiveProgress:
 
     def validated(self, record: Record, *, kept: bool) -> None:
         """Leave a line for each validation."""
-        parts = "  ".join(f"{name} {value:.3f}" for name, value in record.losses.items())
-        quality = "no valid split"
-        if record.metrics:
-            quality = (
-                f"valid MRR {record.metrics['mrr']:.3f}  Hits@10 {record.metrics['hits@10']:.3f}"
-            )
-            self.best = record.metrics["mrr"] if kept else self.best
-        mark = "  *" if kept else ""
-        self.console.print(
-            f"{record.seconds:7.1f} s  epoch {record.epoch:6.1f}  {parts}  {quality}{mark}",
-            highlight=False,
-        )
+        if kept and record.metrics:
+            self.best = record.metrics["mrr"]
+        self.console.print(validation_line(record, kept=kept), highlight=False)
 
 
 @contextmanager

@@ -69,6 +69,13 @@ def train(
         bool,
         typer.Option("--plan", help="Tell epochs, time and memory by a few steps, and stop."),
     ] = False,
+    track: Annotated[
+        str | None,
+        typer.Option(
+            "--track",
+            help="Write losses and validations for tensorboard, mlflow or wandb (offline).",
+        ),
+    ] = None,
     as_json: Json = False,
     **given: Any,
 ) -> None:
@@ -92,9 +99,11 @@ def train(
     from hale.runs.systems import complete
     from hale.training.start import check
     from hale.training.start import train as train_run
+    from hale.training.tracking import tracker_class
 
     settings = complete(**({} if resume else given))
     check(settings)  # faults are told before anything is read or fetched
+    tracker = None if track is None else tracker_class(track)
     triples = None
     if graph is not None:
         triples = load_graph(
@@ -123,6 +132,7 @@ def train(
             resume=resume,
             overwrite=overwrite,
             observer=progress,
+            track=track,
             **given,
         )
     summary = run.summary
@@ -131,6 +141,8 @@ def train(
         f"({summary.epochs:.1f} epochs, {summary.steps:,} steps) and "
         f"{summary.validation_seconds:.1f} s of validation"
     )
+    if tracker is not None and run.path is not None:
+        err.print(f"tracked; see it with: {tracker.where(run.path)}")
     if summary.stopped_by == "interrupt":
         err.print(f"saved in {run.path}; go on with: hale train --resume --out {run.path}")
         if as_json:

@@ -17,7 +17,7 @@ from hale.evaluation.limits import Among, entities_among, types_of
 from hale.evaluation.metrics import Metrics, Report, Sample
 from hale.evaluation.ranks import Ties, filtered_ranks
 from hale.models import Model
-from hale.runs.run import Run
+from hale.runs.run import RunSource, open_run
 
 # Pairs of a query and an entity that a run's last ranking compares unless asked for all: at d = 32
 # two cores took ten to twenty seconds for so many.
@@ -33,7 +33,7 @@ def sample_of(graph: Graph, split: str) -> int | None:
 
 
 def evaluate(
-    run: Run,
+    run: RunSource,
     split: str = "test",
     *,
     ties: Ties = "mean",
@@ -53,6 +53,7 @@ def evaluate(
     they are those entities, and only queries whose target is one of them are ranked. Such a report
     says so in ``candidates``: its figures are not comparable with the ordinary ones.
     """
+    run = open_run(run)
     graph = run.graph
     limited = limits_of(graph, typed=typed, **among)
     return evaluate_model(run.model, graph, split, ties=ties, sample=sample, limited=limited)

@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import shutil
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import torch
 
+from hale.data.files import whole_folder
 from hale.data.graph import Graph
+from hale.data.results import html_table
 from hale.engine.device import choose_device
+from hale.errors import InputError, RunError
 from hale.models import Model
 from hale.runs.folder import HISTORY, METRICS, MODEL, ORIGIN, SETTINGS, RunFolder
 from hale.runs.lock import writing_run
+from hale.runs.named_vectors import Vectors, tables_in, vectors_of
 from hale.runs.systems import build_model
+from hale.runs.training_curve import curve_svg
 from hale.settings import Settings
 
 
@@ -63,11 +70,65 @@ class Run:
     path: Path | None = None
     origin: list[dict[str, Any]] = field(default_factory=list)
     stamp: tuple[int, ...] | None = field(default=None, repr=False)  # of the folder as it was
+    # Of a run in memory: writes the state that it can be gone on from, which it holds till then.
+    write_state: Callable[[RunFolder], None] | None = field(default=None, repr=False)
 
     @property
     def best(self) -> Record | None:
         """The validation of the state that is kept; None if there was none."""
         return next((r for r in self.history if r.step == self.summary.kept_step), None)
+
+    def save(self, path: str | Path, *, overwrite: bool = False) -> None:
+        """Give the run a folder: the one that training with ``out=path`` would have left.
+
+        It appears whole or not at all, and replaces a run that is there only with ``overwrite``. A
+        run in memory lives there from then on; one that has a folder already is copied.
+        """
+        with writing_run(path):
+            if self.path is None:
+                weights = self.model.state_dict()
+                RunFolder.create(
+                    path, self.settings, self.graph, weights, overwrite=overwrite, fill=self._fill
+                )
+                self.path, self.stamp = Path(path), RunFolder(path).stamp()
+                self.write_state = None
+            else:
+                RunFolder(self.path).check_stamp(self.stamp)
+                _copy(self.path, path, overwrite=overwrite)
+
+    def _fill(self, folder: RunFolder) -> None:
+        """What a folder has beside settings, graph and weights."""
+        if self.write_state is not None:
+            self.write_state(folder)
+        else:
+            about = {"step": self.summary.kept_step}
+            folder.write_tensors(MODEL, self.model.state_dict(), about)
+            folder.write_lines(HISTORY, [asdict(record) for record in self.history])
+        folder.write_json(METRICS, {"training": asdict(self.summary), **self.metrics})
+        if self.origin:
+            folder.write_json(ORIGIN, self.origin)
+
+    def vectors(self, table: str = "entity") -> Vectors:
+        """Vectors with their names, as NumPy: of the entities, or another table of the model.
+
+        ``run.tables`` lists them: 'entity' (N rows), and those of relations (2R rows, the
+        reciprocal of r called r^-1). Rows are what the model computes with.
+        """
+        return vectors_of(self.model, self.graph, table)
+
+    @property
+    def tables(self) -> dict[str, tuple[int, ...]]:
+        """The tables that ``vectors`` gives, and their shapes."""
+        return {name: tuple(rows.weight.shape) for name, rows in tables_in(self.model).items()}
+
+    def _repr_html_(self) -> str:
+        """As a notebook shows it: how training went, with its curve, and what was measured."""
+        rows = {"validation sample": self.best.metrics} if self.best and self.best.metrics else {}
+        rows |= {f"{split} split": report for split, report in self.metrics.items()}
+        names = ("mrr", "hits@1", "hits@3", "hits@10", "mean_rank", "count")
+        found = [{"": name, **{key: row[key] for key in names}} for name, row in rows.items()]
+        frame = pl.DataFrame(found, schema=None if found else {"": pl.String})
+        return html_table(frame, caption=repr(self), aside=curve_svg(self.history))
 
     def save_metrics(self, split: str, report: Mapping[str, Any]) -> None:
         """Keep the report of an evaluation with the run."""
@@ -92,6 +153,9 @@ class Run:
             f"Run({self.settings.model}, dim={self.settings.dim}, on {self.graph.name!r}, "
             f"{self.summary.steps:,} steps in {self.summary.seconds:.0f} s{where})"
         )
+
+
+RunSource = Run | str | Path  # what stands for a run: itself, or the path of its folder
 
 
 def load_run(path: str | Path, *, device: str = "auto") -> Run:
@@ -147,3 +211,26 @@ def _unfinished(history: list[Record], kept_step: int) -> Summary:
         threads=None,
         device=None,
     )
+
+
+def _copy(path: Path, to: str | Path, *, overwrite: bool) -> None:
+    """The files of a run in another folder, which appears whole or not at all."""
+    target = Path(to).absolute()
+    if target.resolve() == path.resolve():
+        raise RunError(f"The run lives in {to} already.")
+    taken = RunFolder(target).is_taken(overwrite=overwrite)
+    with whole_folder(target, replace=taken) as waiting:
+        for file in (file for file in path.iterdir() if file.is_file()):
+            shutil.copyfile(file, waiting / file.name)
+
+
+def open_run(run: RunSource) -> Run:
+    """A run as it is, or loaded from its folder: the one door for all that asks a run.
+
+    A folder is read anew each time: to ask much, load the run once (``load_run``).
+    """
+    if isinstance(run, Run):
+        return run
+    if isinstance(run, str | Path):
+        return load_run(run)
+    raise InputError(f"Expected a run or the path of its folder, got {type(run).__name__}.")

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Mapping
-from dataclasses import asdict, replace
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Literal
 
@@ -18,11 +19,10 @@ from hale.engine.randomness import Stream, generator, seeded
 from hale.errors import EvaluationError, SettingsError, TrainingError
 from hale.evaluation.validation import Validation
 from hale.objectives import Criterion, HaLE, Loss
-from hale.runs.folder import METRICS, ORIGIN, RunFolder
+from hale.runs.folder import METRICS, RunFolder
 from hale.runs.run import Record, Run, Summary
 from hale.runs.systems import build_model, build_objective, check_weights
 from hale.settings import Settings
-from hale.training import checkpoint
 from hale.training.batches import Batches, Shuffled
 from hale.training.block import blocks_of
 from hale.training.checkpoint import State
@@ -163,23 +163,11 @@ class Trainer:
             history=self.state.history,
             path=self.folder.path if self.folder else None,
         )
+        if self.folder is None:
+            run.write_state = partial(self.keeper.write, self.state)
         run.save_summary()
         run.stamp = None if self.folder is None else self.folder.stamp()
         return run
-
-    def write(self, run: Run, out: str | Path, *, overwrite: bool = False) -> None:
-        """Give a finished run that lived in memory a folder, which appears whole."""
-
-        def fill(folder: RunFolder) -> None:
-            checkpoint.save(folder, self.state, self.model, self.optimizer)
-            folder.write_json(METRICS, {"training": asdict(run.summary), **run.metrics})
-            if run.origin:
-                folder.write_json(ORIGIN, run.origin)
-
-        weights = self.model.state_dict()
-        RunFolder.create(out, run.settings, run.graph, weights, overwrite=overwrite, fill=fill)
-        run.path = Path(out)
-        run.stamp = RunFolder(out).stamp()
 
     def _step(self) -> Loss:
         """One batch: loss, gradients, update."""

@@ -81,6 +81,11 @@ def load(
     return graph
 
 
+def open_graph(source: object) -> Graph:
+    """A graph as it is; the name, path or table of one is loaded (``load``)."""
+    return source if isinstance(source, Graph) else load(source)
+
+
 def _named(name: str, announce: Announce | None) -> Path | None:
     """The folder of a named data set, fetched if need be; None for a path."""
     is_plain = Path(name).name == name

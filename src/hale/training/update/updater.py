@@ -50,6 +50,7 @@ from hale.training.update.mixture import mixture, rate_factor
 from hale.training.update.options import UpdateOptions
 from hale.training.update.placement import start_new_rows, step_back
 from hale.training.update.withdrawal import sample, withdraw_until
+from hale.training.watching import with_progress
 
 DEFAULT_UPDATE_SECONDS = 30.0
 
@@ -75,6 +76,7 @@ def update(
     threads: int | None = None,
     device: str | None = None,
     observer: Observer | None = None,
+    progress: bool = False,
 ) -> Run:
     """Add facts to a run and take facts from it, and return the run after.
 
@@ -124,7 +126,8 @@ def update(
             seed=settings.seed,
             skip_bad=skip_bad,
         )
-        return _train(old, revision, settings, options, out, overwrite, observer)
+        watching = with_progress(observer, progress)
+        return _train(old, revision, settings, options, out, overwrite, watching)
 
 
 def _train(
@@ -221,7 +224,7 @@ def _train(
         },
     ]
     if out is not None:
-        trainer.write(run, out, overwrite=overwrite)
+        run.save(out, overwrite=overwrite)
     return run
 
 
