@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import warnings
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 
 from hale.data.graph import Graph
 from hale.engine.device import choose_device
+from hale.errors import HaleWarning, RunError
 from hale.models import Model
 from hale.runs.folder import HISTORY, METRICS, MODEL, ORIGIN, SETTINGS, RunFolder
 from hale.runs.lock import writing_run
 from hale.runs.systems import build_model
 from hale.settings import Settings
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -108,18 +112,22 @@ def load_run(path: str | Path, *, device: str = "auto") -> Run:
         model.load_state_dict(weights)
         kept_step = int(about["step"])
     del weights  # the pages of the file
-    with folder.blaming(HISTORY):
-        lines = folder.read_lines(HISTORY) if folder.has(HISTORY) else []
-        history = [Record(**line) for line in lines]
-    with folder.blaming(METRICS):
-        metrics = folder.read_json(METRICS) if folder.has(METRICS) else {}
-        training = metrics.pop("training", None)
-        summary = Summary(**training) if training else None
-    with folder.blaming(ORIGIN):
-        origin = [dict(entry) for entry in folder.read_json(ORIGIN)] if folder.has(ORIGIN) else []
+    history = _report(folder, HISTORY, lambda: [Record(**r) for r in folder.read_lines(HISTORY)], [])
+    metrics = _report(folder, METRICS, lambda: {**folder.read_json(METRICS)}, {})
+    training = metrics.pop("training", None)
+    summary = _report(folder, METRICS, lambda: Summary(**training) if training else None, None)
+    origin = _report(folder, ORIGIN, lambda: [dict(one) for one in folder.read_json(ORIGIN)], [])
     if summary is None or summary.kept_step != kept_step:
         # A kill came between: what was said of earlier weights does not hold for these.
         metrics, summary = {}, _unfinished(history, kept_step)
+    if about.get("untrained"):
+        warnings.warn(
+            f"the run {path} is not trained: it was killed before its first save (or is being "
+            "trained now), and its weights are the random ones it began with. Go on with: "
+            f"hale train --resume --out {path}",
+            HaleWarning,
+            stacklevel=2,
+        )
     return Run(
         settings=settings,
         graph=graph,
@@ -131,6 +139,18 @@ def load_run(path: str | Path, *, device: str = "auto") -> Run:
         origin=origin,
         stamp=stamp,
     )
+
+
+def _report(folder: RunFolder, name: str, read: Callable[[], T], nothing: T) -> T:
+    """What a file tells of a run, which answers without it too: a damaged one is warned of."""
+    if not folder.has(name):
+        return nothing
+    try:
+        with folder.blaming(name):
+            return read()
+    except RunError as error:
+        warnings.warn(f"{error} What it told is left out.", HaleWarning, stacklevel=3)
+        return nothing
 
 
 def _unfinished(history: list[Record], kept_step: int) -> Summary:

@@ -13,7 +13,8 @@ from hale.errors import RunError
 from hale.models import Model
 from hale.runs.folder import CHECKPOINT, HISTORY, MODEL, ORIGIN, RunFolder
 from hale.runs.run import Record
-from hale.settings import Settings, make_settings
+from hale.settings import Settings
+from hale.training.extension import MAY_CHANGE, extended
 from hale.training.optimizers import Optimizer
 from hale.training.stopping import Clock
 
@@ -102,26 +103,28 @@ def moments(folder: RunFolder) -> dict[str, Tensor]:
 def agreed(
     folder: RunFolder, graph: Graph | None, values: Mapping[str, object]
 ) -> tuple[Graph, Settings]:
-    """The graph and settings of a stored run, if what is given beside it agrees with them."""
+    """The graph and settings of a stored run, if what is given beside it agrees with them.
+
+    The limits may be others (``extension``): the settings returned have those.
+    """
     stored, known = folder.read_settings(), folder.read_graph()
-    before = stored.model_dump()
-    given = make_settings(**{**before, **values})
+    before, asked = stored.model_dump(), extended(stored, values)
     differing = [
         f"{name} is {before[name]!r}, not {value!r}"
-        for name, value in given.model_dump().items()
-        if value != before[name]
+        for name, value in asked.model_dump().items()
+        if value != before[name] and name not in MAY_CHANGE
     ]
     if differing:
         raise RunError(
             f"The run {folder.path} was begun with other settings: {'; '.join(differing)}. "
-            "Resume it with its own, or start another run in another folder."
+            f"Only {', '.join(MAY_CHANGE)} may change; or start another run in another folder."
         )
     if graph is not None and not _same(known, graph):
         raise RunError(
             f"The run {folder.path} was begun on another graph ({known.name!r}, or its files "
             "have changed). Start another run in another folder."
         )
-    return known, stored
+    return known, asked
 
 
 def _same(one: Graph, other: Graph) -> bool:

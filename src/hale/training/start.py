@@ -37,7 +37,9 @@ def train(
     saved; ``run.summary.stopped_by`` says so.
 
     ``resume=True`` goes on with the run in ``out`` after any kind of end, with
-    the settings and the graph that it has; those given beside it must agree.
+    the settings and the graph that it has; those given beside it must agree, but for ``budget``,
+    ``epochs``, ``patience`` and ``threads``: another limit extends the run, whose learning rate
+    is then what it would be at this point of a run with that limit.
     """
     if settings is not None and values:
         raise SettingsError([f"give settings, or their values by name, not both ({[*values]})"])

@@ -27,6 +27,7 @@ from hale.training.batches import Batches, Shuffled
 from hale.training.block import blocks_of
 from hale.training.checkpoint import State
 from hale.training.divergence import not_finite
+from hale.training.extension import extend
 from hale.training.interrupt import stop_on_signal
 from hale.training.keeping import Keeper
 from hale.training.native_step import step_for
@@ -114,14 +115,19 @@ class Trainer:
     def begin(self, out: str | Path, *, overwrite: bool = False) -> None:
         """Let the run live in a new folder."""
         began, weights = time.monotonic(), self.model.state_dict()
-        folder = RunFolder.create(out, self.settings, self.graph, weights, overwrite=overwrite)
+        folder = RunFolder.create(
+            out, self.settings, self.graph, weights, overwrite=overwrite, trained=False
+        )
         self.keeper.begin(folder, time.monotonic() - began)
 
     def resume(self, folder: RunFolder) -> None:
-        """Go on where the run in the folder stopped."""
+        """Go on where the run in the folder stopped, to the limits that it has now."""
         self.state = self.keeper.resume(folder)
-        self.share.apply(self.state.clock)
-        if self.rule.reason(self.state.clock) is None:
+        clock = self.state.clock
+        if extend(folder, self.settings, clock, self.rule):
+            self.share.hold(clock)
+        self.share.apply(clock)
+        if self.rule.reason(clock) is None:
             folder.remove(METRICS)  # they speak of weights that are about to change
 
     def fit(self) -> Run:
