@@ -155,9 +155,7 @@ def test_files_with_other_content_are_named(
         ("origin.json", "{"),
     ],
 )
-def test_a_damaged_report_is_told_and_left_out(
-    folder: RunFolder, name: str, content: str
-) -> None:
+def test_a_damaged_report_is_told_and_left_out(folder: RunFolder, name: str, content: str) -> None:
     (folder.path / name).write_text(content)
     with pytest.warns(HaleWarning, match=f"{name} cannot be read .* left out") as told:
         run = load_run(folder.path)

@@ -110,8 +110,8 @@ def test_an_extension_that_is_killed_goes_on_exactly(tmp_path: Path, steps_more:
         train(ring(24), out=tmp_path / name, **options)
     whole = train(None, out=tmp_path / "whole", resume=True, epochs=11)
     begun = load_run(tmp_path / "killed").summary.steps
+    at = KillAt(begun + steps_more)
     with pytest.raises(KilledError):
-        at = KillAt(begun + steps_more)
         train(None, out=tmp_path / "killed", resume=True, epochs=11, observer=at)
     resumed = train(None, out=tmp_path / "killed", resume=True)
     assert resumed.settings.epochs == 11

@@ -8,7 +8,8 @@ from typing import Annotated, Any
 
 import typer
 
-from hale.cli.app import INTERRUPTED, err, load_graph, out, print_json, reporting
+from hale.cli import INTERRUPTED
+from hale.cli.app import err, load_graph, out, print_json, reporting
 from hale.cli.options import Json, option, settings_options
 from hale.errors import InputError
 

@@ -9,7 +9,8 @@ from typing import Annotated, Any
 
 import typer
 
-from hale.cli.app import INTERRUPTED, err, out, print_json, reporting
+from hale.cli import INTERRUPTED
+from hale.cli.app import err, out, print_json, reporting
 from hale.cli.options import Json, RunPath, option, settings_options
 
 

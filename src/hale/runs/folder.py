@@ -30,6 +30,7 @@ import torch
 from torch import Tensor
 
 from hale.data.files import (
+    check_writable,
     finish_replacing,
     is_free,
     whole_folder,
@@ -90,10 +91,11 @@ class RunFolder:
         return cls(path)
 
     def is_taken(self, *, overwrite: bool) -> bool:
-        """Whether a run is there to be replaced; an error if it must not be."""
+        """Whether a run is there to be replaced; an error if it must not be, or cannot."""
         target = self.path.absolute()
         with blaming_disk():
             finish_replacing(target)
+            check_writable(target)
         taken = not is_free(target)
         if taken and not overwrite:
             raise RunError(
@@ -253,4 +255,3 @@ def _label_lines(graph: Graph) -> pl.Series:
     order = np.argsort(ids)[np.count_nonzero(ids < 0) :]  # labels of others are left out
     labels = column_of(" ".join(label.split()) for label in graph.labels.values()).fill_null("")
     return (column_of(graph.labels) + "\t" + labels).gather(order)
-

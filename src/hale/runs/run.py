@@ -112,7 +112,9 @@ def load_run(path: str | Path, *, device: str = "auto") -> Run:
         model.load_state_dict(weights)
         kept_step = int(about["step"])
     del weights  # the pages of the file
-    history = _report(folder, HISTORY, lambda: [Record(**r) for r in folder.read_lines(HISTORY)], [])
+    history = _report(
+        folder, HISTORY, lambda: [Record(**r) for r in folder.read_lines(HISTORY)], []
+    )
     metrics = _report(folder, METRICS, lambda: {**folder.read_json(METRICS)}, {})
     training = metrics.pop("training", None)
     summary = _report(folder, METRICS, lambda: Summary(**training) if training else None, None)

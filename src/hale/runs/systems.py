@@ -12,7 +12,7 @@ from hale.models import MODELS, Model, Options, Similarity, model_class
 from hale.models.model_options import SIMILARITIES
 from hale.objectives import OBJECTIVES, Criterion, Objective, make_objective, objective_class
 from hale.settings import Settings, make_settings, parse_duration
-from hale.settings.recipes import recipe_values
+from hale.settings.recipes import chosen_by, recipe_values
 from hale.settings.recipes.rule import GraphCounts
 
 # The strategy that a model takes where none is given, by its own similarity.
@@ -28,10 +28,12 @@ def complete(graph: Graph | None = None, **values: object) -> Settings:
     the identity comes without one. Only what was given counts as set (``model_fields_set``).
     """
     given = {name: value for name, value in values.items() if value is not None}
-    model = model_class(str(given.get("model", Settings.model_fields["model"].default)))
-    strategy = objective_class(str(given.get("strategy", default_strategy(model))))
+    chosen = chosen_by(str(given.get("recipe", "auto")), given) | given
+    model = model_class(str(chosen.get("model", Settings.model_fields["model"].default)))
+    strategy = objective_class(str(chosen.get("strategy", default_strategy(model))))
     _refuse_unused(strategy, given)
     filled: dict[str, object] = {
+        **{name: chosen[name] for name in ("model", "dim") if name in chosen},
         "strategy": strategy.name,
         **strategy.defaults,
         **(strategy.by_dot if _meets_by(model, strategy, given) == "dot" else {}),

@@ -5,8 +5,8 @@ end first; the header, JSON padded with spaces to a multiple of 8, which has the
 and the place of each tensor; then their bytes one after the other.
 
 A file that has an owner, the id of a run, carries it in the header's metadata with the SHA-256 of
-the tensors' bytes, made while they are written. Both are checked when it is read; a file is whole by
-itself, whatever was written before or after it.
+the tensors' bytes, made while they are written. Both are checked when it is read; a file is whole
+by itself, whatever was written before or after it.
 """
 
 from __future__ import annotations

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from hale.data.files import check_writable
 from hale.data.graph import Graph, GraphSize
 from hale.engine.device import choose_device
 from hale.errors import RunError, SettingsError
-from hale.runs.folder import RunFolder
+from hale.runs.folder import SETTINGS, RunFolder
 from hale.runs.lock import writing_run
 from hale.runs.run import Run
 from hale.runs.systems import build_model, build_objective, complete, given_in
@@ -49,6 +50,8 @@ def train(
             raise RunError("To resume, name the folder of the run (out).")
         folder = RunFolder(out)
         with writing_run(out):
+            if folder.has(SETTINGS):
+                check_writable(folder.path / SETTINGS)
             graph, stored = checkpoint.agreed(folder, graph, given)
             trainer = Trainer(graph, stored, observer)
             trainer.resume(folder)
@@ -56,6 +59,8 @@ def train(
     if graph is None:
         raise SettingsError(["a graph is needed, unless a run is resumed"])
     with writing_run(out):
+        if out is not None:
+            RunFolder(out).is_taken(overwrite=overwrite)  # told before anything is made
         trainer = Trainer(graph, complete(graph, **given), observer)
         if out is not None:
             trainer.begin(out, overwrite=overwrite)
