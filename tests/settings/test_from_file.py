@@ -56,9 +56,7 @@ def test_what_is_given_goes_before_the_file(recipe: Path, graph: Graph) -> None:
 
 def test_another_graph_is_warned_of(recipe: Path, graph: Graph) -> None:
     smaller = replace(graph, train=graph.train[1:])
-    with pytest.warns(
-        HaleWarning, match="24 entities and 40 training .* has 24 and 39"
-    ):
+    with pytest.warns(HaleWarning, match="24 entities and 40 training .* has 24 and 39"):
         complete(smaller, recipe=recipe)
     with warnings.catch_warnings():
         warnings.simplefilter("error")

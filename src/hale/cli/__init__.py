@@ -8,15 +8,20 @@ from __future__ import annotations
 
 import os
 import signal
+import time
 from types import FrameType
 
 __all__ = ["INTERRUPTED", "main"]
 
 INTERRUPTED = 130
 
+started: float | None = None  # when the command was called, by time.perf_counter()
+
 
 def main() -> None:
     """Entry point of the command."""
+    global started
+    started = time.perf_counter()
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # not of a job in the back
         signal.signal(signal.SIGINT, interrupt)
     from hale.cli.app import app

@@ -26,6 +26,7 @@ def evaluate(
     as_json: Json = False,
 ) -> None:
     """Rank a split of a run's graph: filtered, over all entities, in both directions."""
+    from hale.cli.progress import query_progress
     from hale.cli.tables import metrics_table
     from hale.engine.device import use_threads
     from hale.evaluation.evaluator import evaluate as evaluate_run
@@ -33,7 +34,8 @@ def evaluate(
 
     use_threads(threads)
     loaded = load_run(run, device=device)
-    report = evaluate_run(loaded, split, ties=ties).as_dict()  # type: ignore[arg-type]
+    with query_progress(err, "triples") as follow:
+        report = evaluate_run(loaded, split, ties=ties, follow=follow).as_dict()  # type: ignore[arg-type]
     if as_json:
         print_json({"run": str(run), **report})
     else:

@@ -37,7 +37,7 @@ Header = dict[str, Any]
 def make_header(settings: Settings, graph: Graph, folder: Path) -> Header:
     """The header of a new run, whose folder holds its graph and nothing else."""
     files = {path.name: checksum(path) for path in sorted(folder.iterdir())}
-    header = {
+    header: Header = {
         "format": FORMAT,
         "hale": __version__,
         "graph": {

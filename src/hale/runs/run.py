@@ -14,7 +14,8 @@ from hale.data.graph import Graph
 from hale.engine.device import choose_device
 from hale.errors import HaleWarning, RunError
 from hale.models import Model
-from hale.runs.folder import HISTORY, METRICS, MODEL, ORIGIN, SETTINGS, RunFolder
+from hale.runs.folder import HISTORY, METRICS, MODEL, ORIGIN, RunFolder
+from hale.runs.header import SETTINGS
 from hale.runs.lock import writing_run
 from hale.runs.systems import build_model
 from hale.settings import Settings
@@ -67,6 +68,9 @@ class Run:
     path: Path | None = None
     origin: list[dict[str, Any]] = field(default_factory=list)
     stamp: tuple[int, ...] | None = field(default=None, repr=False)  # of the folder as it was
+    took: dict[str, float] = field(
+        default_factory=dict, repr=False
+    )  # seconds by part, of this call
 
     @property
     def best(self) -> Record | None:
@@ -112,13 +116,16 @@ def load_run(path: str | Path, *, device: str = "auto") -> Run:
         model.load_state_dict(weights)
         kept_step = int(about["step"])
     del weights  # the pages of the file
-    history = _report(
-        folder, HISTORY, lambda: [Record(**r) for r in folder.read_lines(HISTORY)], []
-    )
-    metrics = _report(folder, METRICS, lambda: {**folder.read_json(METRICS)}, {})
+    lines: list[dict[str, Any]] = []
+    lines = _report(folder, HISTORY, lambda: folder.read_lines(HISTORY), lines)
+    history: list[Record] = []
+    history = _report(folder, HISTORY, lambda: [Record(**line) for line in lines], history)
+    metrics: dict[str, Any] = {}
+    metrics = _report(folder, METRICS, lambda: {**folder.read_json(METRICS)}, metrics)
     training = metrics.pop("training", None)
     summary = _report(folder, METRICS, lambda: Summary(**training) if training else None, None)
-    origin = _report(folder, ORIGIN, lambda: [dict(one) for one in folder.read_json(ORIGIN)], [])
+    origin: list[dict[str, Any]] = []
+    origin = _report(folder, ORIGIN, lambda: [{**one} for one in folder.read_json(ORIGIN)], origin)
     if summary is None or summary.kept_step != kept_step:
         # A kill came between: what was said of earlier weights does not hold for these.
         metrics, summary = {}, _unfinished(history, kept_step)

@@ -34,8 +34,12 @@ class State:
         return next((record for record in self.history if record.step == self.kept_step), None)
 
 
-def save(folder: RunFolder, state: State, model: Model, optimizer: Optimizer) -> None:
+def save(
+    folder: RunFolder, state: State, model: Model, optimizer: Optimizer, *, kept: bool = True
+) -> None:
     """Write the checkpoint, then the model if the state at hand is the one to keep.
+
+    Not if the folder has it already (``kept=False``).
 
     In this order a kill between the two costs nothing: the checkpoint then holds
     the weights that the model file lacks, and ``resume`` writes them.
@@ -44,7 +48,7 @@ def save(folder: RunFolder, state: State, model: Model, optimizer: Optimizer) ->
     tensors = {f"model/{name}": value for name, value in weights.items()}
     tensors |= {f"optimizer/{name}": v for name, v in optimizer.state().items()}
     folder.write_tensors(CHECKPOINT, tensors, asdict(state))
-    if state.kept_step == state.clock.step:
+    if kept and state.kept_step == state.clock.step:
         folder.write_tensors(MODEL, weights, {"step": state.kept_step})
     folder.write_lines(HISTORY, [asdict(record) for record in state.history])
 

@@ -41,6 +41,7 @@ class Keeper:
         self.clocked = clocked
         self.folder: RunFolder | None = None
         self.weights: dict[str, Tensor] = {}  # that are kept, of a run in memory
+        self.making = 0.0  # seconds of making the folder
         self.spent = 0.0  # seconds of saving
         self.longest = 0.0  # of a save so far; before the first, a guess
         self.began = self.saved = time.monotonic()
@@ -51,6 +52,7 @@ class Keeper:
         A checkpoint has the optimiser's tables beside them: as many again, a few times.
         """
         self.folder = folder
+        self.making = seconds
         self.longest = (2 + len(self.optimizer.fields)) * seconds
 
     def resume(self, folder: RunFolder) -> State:

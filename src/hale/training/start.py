@@ -8,7 +8,8 @@ from hale.data.files import check_writable
 from hale.data.graph import Graph, GraphSize
 from hale.engine.device import choose_device
 from hale.errors import RunError, SettingsError
-from hale.runs.folder import SETTINGS, RunFolder
+from hale.runs.folder import RunFolder
+from hale.runs.header import SETTINGS
 from hale.runs.lock import writing_run
 from hale.runs.run import Run
 from hale.runs.systems import build_model, build_objective, complete, given_in
