@@ -9,11 +9,11 @@
               (withdrawal)
     measure   the run's own test triples before and after (judging)
 
-Removed facts leave every split. An entity that loses a share of its facts goes that share of the
-way to where the others put it (placement.step_back), so a hub hardly moves, and one that
-loses all starts afresh. In training the facts around the removed ones fill a quarter of every
-batch, their tails count as wrong answers again, and the entities move without the penalty. What
-follows from other facts is still predicted, as it would be by a run that never saw those removed.
+Removed facts leave every split. An entity that loses facts gives up what they put into its place
+(placement.step_back), so a hub hardly moves, and one that loses all starts afresh. In training the
+facts around the removed ones fill a quarter of every batch, their tails count as wrong answers
+again, the entities move without the penalty, and a removed fact that scores above what held-out
+facts of its relation do is pushed down (objectives.forgetting).
 """
 
 from __future__ import annotations
@@ -32,7 +32,8 @@ from hale.engine.device import choose_device, use_threads
 from hale.engine.randomness import Stream, generator, seeded
 from hale.errors import HaleWarning, InputError
 from hale.models import Model
-from hale.objectives import Anchored
+from hale.objectives import Anchored, Criterion
+from hale.objectives.forgetting import Forgetting, usual_scores
 from hale.runs.folder import RunFolder
 from hale.runs.lock import writing_run
 from hale.runs.run import Run, load_run
@@ -171,12 +172,19 @@ def _train(
             "dropout_start": None,
         }
     )
-    objective = Anchored(
+    objective: Criterion = Anchored(
         build_objective(schedule),
         anchors,
         weight=options.anchor,
         free=torch.tensor(np.unique(revision.removed[:, [0, 2]]), device=device),
     )
+    held_out = np.concatenate([after.valid, after.test])
+    if len(revision.removed) and len(held_out):
+        removed, others = (
+            torch.tensor(after.both_directions(triples), device=device)
+            for triples in (revision.removed, held_out)
+        )
+        objective = Forgetting(objective, removed, usual_scores(model.to(device).eval(), others))
     trainer = Trainer(
         after,
         schedule,
