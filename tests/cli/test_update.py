@@ -38,7 +38,7 @@ def test_update_tells_what_was_done_and_where(run: Path) -> None:
     assert "old test facts, after" in result.stdout
     assert "run:  runs/x-updated\n" in result.stdout
     assert {path.name: path.read_bytes() for path in run.iterdir()} == before
-    assert re.search(r"took \d+\.\d s: load .*, train .*, place .*, save .*, other", result.stderr)
+    assert re.search(r"took \d+\.\d s: load .*, train .*, save .*, place .*, other", result.stderr)
     again = hale("update", "runs/x-updated", "new.tsv", "--epochs", 1)
     assert again.stdout == "run:  runs/x-updated, as it was\n"
     assert "warning: nothing to update: the graph has all these facts" in again.stderr

@@ -178,6 +178,7 @@ def test_under_a_budget_a_sample_is_ranked_before_and_after(
     monkeypatch.setattr("hale.evaluation.gradual.LEAST", 2)
     monkeypatch.setattr("hale.evaluation.gradual.FIRST", 2)
     monkeypatch.setattr("hale.evaluation.gradual.LEAST_SECONDS", 0.0)
+    monkeypatch.setattr("hale.training.validation_share.SHARE", 1e9)  # it is not the matter here
     some = update(trained, NEW, budget=0.01).origin[0]["quality"]["test"]
     for when in ("before", "after"):
         assert some[when]["count"] == 4
