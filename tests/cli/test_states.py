@@ -58,6 +58,7 @@ def test_swapped_names_and_other_weights_stop_an_answer(here: Path) -> None:
     assert_refused(asked, "belongs to another run")
 
 
+@pytest.mark.filterwarnings("default::hale.errors.HaleWarning")
 def test_damaged_metrics_do_not_stop_an_answer(here: Path) -> None:
     Path("run/metrics.json").write_text("{")
     result = hale("predict", "run", "--head", "e001", "--relation", "next")

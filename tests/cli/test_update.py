@@ -29,6 +29,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return Path("runs/x")
 
 
+@pytest.mark.filterwarnings("default::hale.errors.HaleWarning")
 def test_update_tells_what_was_done_and_where(run: Path) -> None:
     before = {path.name: path.read_bytes() for path in run.iterdir()}
     result = hale("update", run, "new.tsv", "--epochs", 2)

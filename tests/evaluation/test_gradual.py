@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hale.evaluation import gradual
 from hale.evaluation.gradual import rank_gradually, ranking_seconds
 from hale.settings import make_settings
 
@@ -18,7 +17,7 @@ class Clock:
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.now = 0.0
         self.sizes: list[int] = []
-        monkeypatch.setattr(gradual.time, "perf_counter", lambda: self.now)
+        monkeypatch.setattr("hale.evaluation.gradual.time.perf_counter", lambda: self.now)
 
     def rank(self, triples: np.ndarray) -> np.ndarray:
         self.now += len(triples)
