@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import typer
 
-from hale.cli import app
+from hale.cli.app import app
 
 ROOT = Path(__file__).parent.parent.parent
 sys.path.insert(0, str(ROOT / "scripts"))

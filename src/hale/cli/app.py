@@ -16,6 +16,7 @@ import typer.main
 from typer.core import TyperCommand, TyperGroup
 
 from hale import __version__
+from hale.cli import INTERRUPTED
 from hale.cli.controls import PlainConsole, escape_controls, json_line
 from hale.errors import HaleError, HaleWarning
 
@@ -44,6 +45,7 @@ COMMANDS = {
     "export": "Write entity and relation vectors with their names, or an index, to a folder.",
     "train": "Train a model on GRAPH and evaluate it on the test split.",
     "tune": "Search for settings on validation triples, and write the best as a recipe.",
+    "recipe": "Show a recipe and check it: what `hale train --recipe FILE` would take from it.",
     "update": "Add the triples of FACTS to RUN, remove others, and train for a short while.",
     "bench": "Measure: the kernel, a step, blocks, ranking, growth, an index, a race with PyKEEN.",
 }
@@ -96,6 +98,9 @@ def _plain_usage_errors() -> Iterator[None]:
     except USAGE_ERROR as error:
         error.message = escape_controls(error.message)
         raise
+    except KeyboardInterrupt:
+        err.print("interrupted")
+        raise typer.Exit(INTERRUPTED) from None
 
 
 app = typer.Typer(
@@ -123,8 +128,6 @@ err = PlainConsole(stderr=True)
 
 P = ParamSpec("P")
 R = TypeVar("R")
-
-INTERRUPTED = 130
 
 
 def reporting(command: Callable[P, R]) -> Callable[P, R]:

@@ -39,6 +39,7 @@ def evaluate(
     With --typed, --type or --within among some entities alone: figures of another kind, which are
     told apart; those of --typed are kept with the run beside the ordinary ones.
     """
+    from hale.cli.progress import query_progress
     from hale.cli.tables import metrics_table
     from hale.engine.device import use_threads
     from hale.evaluation.evaluator import evaluate as evaluate_run
@@ -46,15 +47,17 @@ def evaluate(
 
     use_threads(threads)
     loaded = load_run(run, device=device)
-    found = evaluate_run(
-        loaded,
-        split,
-        ties=ties,  # type: ignore[arg-type]
-        typed=typed,
-        types=of_type or None,
-        type_relation=type_relation,
-        within=within,
-    )
+    with query_progress(err, "triples") as follow:
+        found = evaluate_run(
+            loaded,
+            split,
+            ties=ties,  # type: ignore[arg-type]
+            follow=follow,
+            typed=typed,
+            types=of_type or None,
+            type_relation=type_relation,
+            within=within,
+        )
     report = found.as_dict()
     if as_json:
         print_json({"run": str(run), **report})

@@ -7,12 +7,14 @@ from pathlib import Path
 from typing import NamedTuple, Unpack, get_args
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hale.data.graph import Graph, Ids
 from hale.data.keys import places_in
 from hale.errors import InputError, UnknownNameError
 from hale.evaluation.candidate_ranks import ranks_among
 from hale.evaluation.candidates import Candidates, TypedCandidates
+from hale.evaluation.gradual import Follow, rank_gradually
 from hale.evaluation.limits import Among, entities_among, types_of
 from hale.evaluation.metrics import Metrics, Report, Sample
 from hale.evaluation.ranks import Ties, filtered_ranks
@@ -27,8 +29,12 @@ LEAST_SAMPLE = 1000
 
 def sample_of(graph: Graph, split: str) -> int | None:
     """How many triples of a split are ranked at the end of a run; None where all are."""
-    count = len(graph.split(split))
-    size = max(LEAST_SAMPLE, PAIRS // (2 * max(1, len(graph.entities))))
+    return bounded(len(graph.split(split)), len(graph.entities))
+
+
+def bounded(count: int, num_entities: int) -> int | None:
+    """How many of ``count`` triples are ranked at once among so many entities; None for all."""
+    size = max(LEAST_SAMPLE, PAIRS // (2 * max(1, num_entities)))
     return None if count <= size else size
 
 
@@ -38,6 +44,8 @@ def evaluate(
     *,
     ties: Ties = "mean",
     sample: int | None = None,
+    seconds: float | None = None,
+    follow: Follow | None = None,
     typed: bool = False,
     **among: Unpack[Among],
 ) -> Report:
@@ -45,7 +53,9 @@ def evaluate(
 
     Each triple asks for its tail and for its head. All entities are candidates,
     except the other known answers (train, valid and test) of the same query. With ``sample`` so
-    many triples are ranked, always the same ones.
+    many triples are ranked, always the same ones; with ``seconds`` as many as that time is enough
+    for, of which the report's ``sample`` tells. ``follow`` is called with the triples ranked so
+    far and all there are to rank.
 
     With ``typed`` the candidates are the entities of a type that answers on that side of the
     relation have in train, by the graph's types or those of a ``type_relation``; a target that is
@@ -56,7 +66,16 @@ def evaluate(
     run = open_run(run)
     graph = run.graph
     limited = limits_of(graph, typed=typed, **among)
-    return evaluate_model(run.model, graph, split, ties=ties, sample=sample, limited=limited)
+    return evaluate_model(
+        run.model,
+        graph,
+        split,
+        ties=ties,
+        sample=sample,
+        seconds=seconds,
+        follow=follow,
+        limited=limited,
+    )
 
 
 class Limited(NamedTuple):
@@ -99,6 +118,8 @@ def evaluate_model(
     *,
     ties: Ties = "mean",
     sample: int | None = None,
+    seconds: float | None = None,
+    follow: Follow | None = None,
     limited: Limited | None = None,
 ) -> Report:
     """The report of a bare model on a graph; see ``evaluate``."""
@@ -111,20 +132,26 @@ def evaluate_model(
     if ties not in get_args(Ties):
         raise UnknownNameError("rule for ties", ties, get_args(Ties))
     whole = len(triples)
-    if sample is not None and limited is not None and limited.targets_too:
+    if limited is not None and limited.targets_too and (sample or seconds):
         raise InputError("A sample is drawn of all triples, not of those of a type or a set.")
-    if sample is not None and sample < whole:
-        chosen = np.random.default_rng(0).choice(whole, max(1, sample), replace=False)
-        triples = triples[np.sort(chosen)]
     begun = time.perf_counter()
-    asked = graph.both_directions(triples)
+    known = graph.known_answers
+
+    def rank(some: Ids) -> NDArray[np.float64]:
+        queries = graph.both_directions(some)
+        if limited is None:
+            return filtered_ranks(model, queries, known, ties=ties)
+        return ranks_among(model, queries, limited.candidates, known, ties=ties)
+
     missed = 0
-    if limited is None:
-        ranks = filtered_ranks(model, asked, graph.known(), ties=ties)
+    if limited is not None and limited.targets_too:
+        asked = _with_targets(graph.both_directions(triples), limited, split)
+        ranks = ranks_among(model, asked, limited.candidates, known, ties=ties)
     else:
-        if limited.targets_too:
-            asked = _with_targets(asked, limited, split)
-        ranks = ranks_among(model, asked, limited.candidates, graph.known(), ties=ties)
+        places, ranks = rank_gradually(rank, triples, most=sample, seconds=seconds, follow=follow)
+        triples = triples[places]
+        asked = graph.both_directions(triples)
+    if limited is not None:
         missed = int(np.isinf(ranks).sum())
         ranks = np.minimum(ranks, len(graph.entities))
     relations, of_heads = asked[:, 1] % len(graph.relations), asked[:, 1] >= len(graph.relations)

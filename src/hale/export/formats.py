@@ -10,7 +10,7 @@ import numpy as np
 
 from hale import __version__
 from hale.errors import EvaluationError, UnknownNameError
-from hale.export.about import export_folder
+from hale.export.about import export_folder, is_taken
 from hale.export.columnar import write_csv, write_parquet
 from hale.export.index import lift, write_index
 from hale.export.npy import write_npy
@@ -41,6 +41,7 @@ def export_run(
     if form not in FORMATS:
         raise UnknownNameError("format", form, FORMATS)
     run = open_run(run)
+    is_taken(path, overwrite=overwrite)  # told before anything is made
     tables = tables_of(run)
     if not _finite(tables):
         raise EvaluationError("The run has vectors that are not finite; train it again.")

@@ -136,17 +136,14 @@ class Model(nn.Module, ABC):
         return dropped
 
     def rotation_parameters(self) -> Rotation | None:
-        """What is trained of a rotation, its turns as pairs of free length; None for other models.
-
-        Of a model whose query vectors are a rotation and nothing else.
-        """
+        """What is trained, turns as pairs of free length, where queries are a rotation alone."""
         return None
 
     def rotation(self) -> Rotation:
         """What turns a head into a query: its turns are pairs of length one."""
-        parameters = self.rotation_parameters()
-        assert parameters is not None, f"{self.name} does not rotate"
-        return parameters._replace(turns=geometry.unit_pairs(parameters.turns))
+        trained = self.rotation_parameters()
+        assert trained is not None
+        return trained._replace(turns=geometry.unit_pairs(trained.turns))
 
     def entities(self) -> Tensor:
         """All entity vectors (N, d), or (N, d + 1) with heights."""
@@ -267,10 +264,7 @@ class Model(nn.Module, ABC):
     def score_all(
         self, head: Tensor, relation: Tensor, first: int = 0, last: int | None = None
     ) -> Tensor:
-        """Scores of all entities as answers, or of those from first to before last.
-
-        (B,), (B,) -> (B, N).
-        """
+        """Scores of all entities, or of those from first to before last: (B,), (B,) -> (B, N)."""
         scores = self.score_rows(head, relation, slice(first, last))
         return self.without_loops(scores, head, relation, first)
 

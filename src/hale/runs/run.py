@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import shutil
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import polars as pl
 import torch
@@ -15,14 +16,17 @@ from hale.data.files import whole_folder
 from hale.data.graph import Graph
 from hale.data.results import html_table
 from hale.engine.device import choose_device
-from hale.errors import InputError, RunError
+from hale.errors import HaleWarning, InputError, RunError
 from hale.models import Model
-from hale.runs.folder import HISTORY, METRICS, MODEL, ORIGIN, SETTINGS, RunFolder
+from hale.runs.folder import HISTORY, METRICS, MODEL, ORIGIN, RunFolder
+from hale.runs.header import SETTINGS
 from hale.runs.lock import writing_run
 from hale.runs.named_vectors import Vectors, tables_in, vectors_of
 from hale.runs.systems import build_model
 from hale.runs.training_curve import curve_svg
 from hale.settings import Settings
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -72,6 +76,7 @@ class Run:
     stamp: tuple[int, ...] | None = field(default=None, repr=False)  # of the folder as it was
     # Of a run in memory: writes the state that it can be gone on from, which it holds till then.
     write_state: Callable[[RunFolder], None] | None = field(default=None, repr=False)
+    took: dict[str, float] = field(default_factory=dict, repr=False)  # seconds by part
 
     @property
     def best(self) -> Record | None:
@@ -88,7 +93,13 @@ class Run:
             if self.path is None:
                 weights = self.model.state_dict()
                 RunFolder.create(
-                    path, self.settings, self.graph, weights, overwrite=overwrite, fill=self._fill
+                    path,
+                    self.settings,
+                    self.graph,
+                    weights,
+                    overwrite=overwrite,
+                    step=self.summary.kept_step,
+                    fill=self._fill,
                 )
                 self.path, self.stamp = Path(path), RunFolder(path).stamp()
                 self.write_state = None
@@ -101,8 +112,6 @@ class Run:
         if self.write_state is not None:
             self.write_state(folder)
         else:
-            about = {"step": self.summary.kept_step}
-            folder.write_tensors(MODEL, self.model.state_dict(), about)
             folder.write_lines(HISTORY, [asdict(record) for record in self.history])
         folder.write_json(METRICS, {"training": asdict(self.summary), **self.metrics})
         if self.origin:
@@ -172,18 +181,27 @@ def load_run(path: str | Path, *, device: str = "auto") -> Run:
         model.load_state_dict(weights)
         kept_step = int(about["step"])
     del weights  # the pages of the file
-    with folder.blaming(HISTORY):
-        lines = folder.read_lines(HISTORY) if folder.has(HISTORY) else []
-        history = [Record(**line) for line in lines]
-    with folder.blaming(METRICS):
-        metrics = folder.read_json(METRICS) if folder.has(METRICS) else {}
-        training = metrics.pop("training", None)
-        summary = Summary(**training) if training else None
-    with folder.blaming(ORIGIN):
-        origin = [dict(entry) for entry in folder.read_json(ORIGIN)] if folder.has(ORIGIN) else []
+    lines: list[dict[str, Any]] = []
+    lines = _report(folder, HISTORY, lambda: folder.read_lines(HISTORY), lines)
+    history: list[Record] = []
+    history = _report(folder, HISTORY, lambda: [Record(**line) for line in lines], history)
+    metrics: dict[str, Any] = {}
+    metrics = _report(folder, METRICS, lambda: {**folder.read_json(METRICS)}, metrics)
+    training = metrics.pop("training", None)
+    summary = _report(folder, METRICS, lambda: Summary(**training) if training else None, None)
+    origin: list[dict[str, Any]] = []
+    origin = _report(folder, ORIGIN, lambda: [{**one} for one in folder.read_json(ORIGIN)], origin)
     if summary is None or summary.kept_step != kept_step:
         # A kill came between: what was said of earlier weights does not hold for these.
         metrics, summary = {}, _unfinished(history, kept_step)
+    if about.get("untrained"):
+        warnings.warn(
+            f"the run {path} is not trained: it was killed before its first save (or is being "
+            "trained now), and its weights are the random ones it began with. Go on with: "
+            f"hale train --resume --out {path}",
+            HaleWarning,
+            stacklevel=2,
+        )
     return Run(
         settings=settings,
         graph=graph,
@@ -195,6 +213,18 @@ def load_run(path: str | Path, *, device: str = "auto") -> Run:
         origin=origin,
         stamp=stamp,
     )
+
+
+def _report(folder: RunFolder, name: str, read: Callable[[], T], nothing: T) -> T:
+    """What a file tells of a run, which answers without it too: a damaged one is warned of."""
+    if not folder.has(name):
+        return nothing
+    try:
+        with folder.blaming(name):
+            return read()
+    except RunError as error:
+        warnings.warn(f"{error} What it told is left out.", HaleWarning, stacklevel=3)
+        return nothing
 
 
 def _unfinished(history: list[Record], kept_step: int) -> Summary:

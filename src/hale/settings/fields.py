@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
-from hale.settings.values import Duration, Interval, as_text, parse_block
+from hale.settings.values import Duration, Interval, as_text, parse_block, path_as_text
 
 DEFAULT_BUDGET_SECONDS = 120.0
 DEFAULT_QUERIES = 100
@@ -32,10 +32,10 @@ class Settings(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
-    recipe: Annotated[Literal["auto", "paper", "none"], Flags(first=True)] = Field(
+    recipe: Annotated[str, BeforeValidator(path_as_text), Flags(first=True)] = Field(
         "auto",
         description="What fills in settings that are not given: auto (the graph's recipe, or a "
-        "rule by its size), paper or none.",
+        "rule by its size), paper, none, or a file that 'hale tune' wrote.",
     )
 
     # The model

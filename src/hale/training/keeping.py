@@ -42,6 +42,7 @@ class Keeper:
         self.clocked = clocked
         self.folder: RunFolder | None = None
         self.weights: dict[str, Tensor] = {}  # that are kept, of a run in memory
+        self.making = 0.0  # seconds of making the folder
         self.spent = 0.0  # seconds of saving
         self.longest = 0.0  # of a save so far; before the first, a guess
         self.began = self.saved = time.monotonic()
@@ -52,6 +53,7 @@ class Keeper:
         A checkpoint has the optimiser's tables beside them: as many again, a few times.
         """
         self.folder = folder
+        self.making = seconds
         self.longest = (2 + len(self.optimizer.fields)) * seconds
 
     def resume(self, folder: RunFolder) -> State:
@@ -112,10 +114,9 @@ class Keeper:
         """Write a finished run in memory to a folder, as if it had lived there."""
         swapped = state.kept_step != state.clock.step and bool(self.weights)
         if swapped:
-            folder.write_tensors(MODEL, self.model.state_dict(), {"step": state.kept_step})
             self._swap()
-        try:
-            checkpoint.save(folder, state, self.model, self.optimizer)
+        try:  # the folder has the weights that are kept
+            checkpoint.save(folder, state, self.model, self.optimizer, kept=False)
         finally:
             if swapped:
                 self._swap()

@@ -5,10 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 from hale.data.datasets.load import open_graph
+from hale.data.files import check_writable
 from hale.data.graph import Graph, GraphSize
 from hale.engine.device import choose_device
 from hale.errors import RunError, SettingsError
 from hale.runs.folder import RunFolder
+from hale.runs.header import SETTINGS
 from hale.runs.lock import writing_run
 from hale.runs.run import Run
 from hale.runs.systems import build_model, build_objective, complete, given_in
@@ -44,7 +46,9 @@ def train(
     everything saved; ``run.summary.stopped_by`` says so.
 
     ``resume=True`` goes on with the run in ``out`` after any kind of end, with
-    the settings and the graph that it has; those given beside it must agree.
+    the settings and the graph that it has; those given beside it must agree, but for ``budget``,
+    ``epochs``, ``patience`` and ``threads``: another limit extends the run, whose learning rate
+    is then what it would be at this point of a run with that limit.
 
     ``progress=True`` tells on stderr how it goes, also in a notebook. ``track`` writes losses and
     validations where TensorBoard ('tensorboard'), MLflow ('mlflow') or Weights & Biases ('wandb',
@@ -61,6 +65,8 @@ def train(
         folder = RunFolder(out)
         with writing_run(out):
             beside = None if graph is None else open_graph(graph)
+            if folder.has(SETTINGS):
+                check_writable(folder.path / SETTINGS)
             known, stored = checkpoint.agreed(folder, beside, given)
             trainer = Trainer(known, stored, observer)
             trainer.resume(folder)
@@ -71,6 +77,8 @@ def train(
         check(complete(None, **given))  # faults are told before anything is read or fetched
     facts = open_graph(graph)
     with writing_run(out):
+        if out is not None:
+            RunFolder(out).is_taken(overwrite=overwrite)  # told before anything is made
         trainer = Trainer(facts, suited(facts, given), observer)
         if out is not None:
             trainer.begin(out, overwrite=overwrite)

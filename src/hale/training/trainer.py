@@ -27,10 +27,11 @@ from hale.training.batches import Batches, Shuffled
 from hale.training.block import blocks_of
 from hale.training.checkpoint import State
 from hale.training.divergence import not_finite
+from hale.training.extension import extend
 from hale.training.interrupt import stop_on_signal
 from hale.training.keeping import Keeper
 from hale.training.native_step import step_for
-from hale.training.observer import Observer
+from hale.training.observer import Observer, tell
 from hale.training.optimizers import make_optimizer
 from hale.training.stopping import StopRule
 from hale.training.validation_share import ValidationShare
@@ -115,19 +116,25 @@ class Trainer:
     def begin(self, out: str | Path, *, overwrite: bool = False) -> None:
         """Let the run live in a new folder."""
         began, weights = time.monotonic(), self.model.state_dict()
-        folder = RunFolder.create(out, self.settings, self.graph, weights, overwrite=overwrite)
+        folder = RunFolder.create(
+            out, self.settings, self.graph, weights, overwrite=overwrite, trained=False
+        )
         self.keeper.begin(folder, time.monotonic() - began)
 
     def resume(self, folder: RunFolder) -> None:
-        """Go on where the run in the folder stopped."""
+        """Go on where the run in the folder stopped, to the limits that it has now."""
         self.state = self.keeper.resume(folder)
-        self.share.apply(self.state.clock)
-        if self.rule.reason(self.state.clock) is None:
+        clock = self.state.clock
+        if extend(folder, self.settings, clock, self.rule):
+            self.share.hold(clock)
+        self.share.apply(clock)
+        if self.rule.reason(clock) is None:
             folder.remove(METRICS)  # they speak of weights that are about to change
 
     def fit(self) -> Run:
         """Train until a rule or Ctrl-C ends it; the model ends in the state that is kept."""
         clock, history = self.state.clock, self.state.history
+        before = replace(clock)
         stopped_by = self.rule.reason(clock)
         unjudged = clock.step and (not history or history[-1].step < clock.step)
         if unjudged and (stopped_by or self.rule.is_due(clock)):  # a kill came at a validation
@@ -162,6 +169,11 @@ class Trainer:
             summary=self._summary(stopped_by),
             history=self.state.history,
             path=self.folder.path if self.folder else None,
+            took={
+                "train": clock.seconds - before.seconds,
+                "validate": clock.validation_seconds - before.validation_seconds,
+                "save": self.keeper.making + self.keeper.spent,
+            },
         )
         if self.folder is None:
             run.write_state = partial(self.keeper.write, self.state)
@@ -207,6 +219,7 @@ class Trainer:
 
     def _validate(self) -> None:
         """Rank the validation sample; keep the state if it is the best, and save, in its share."""
+        tell(self.observer, "validating")
         began = time.perf_counter()
         state, clock = self.state, self.state.clock
         self.optimizer.settle()
@@ -247,6 +260,7 @@ class Trainer:
             self.observer.validated(record, kept=keep)
 
     def _save(self) -> None:
+        tell(self.observer, "saving")
         # Interrupted before any validation: keep what there is.
         if self.state.kept is None or self.keep == "last":
             self.keeper.keep(self.state)
