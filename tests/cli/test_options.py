@@ -39,7 +39,8 @@ OWN = {
     | {"holdout", "split_seed", "skip_bad", "full_evaluation", "track", "as_json"},
     "tune": {"graph", "budget", "trial", "folder", "skip_bad", "as_json"},
     "update": {"run", "facts", "remove", "out_folder", "overwrite", "holdout", "anchor", "focus"}
-    | {"rate", "tolerance", "skip_bad", "columns", "header", "weights", "as_json"},
+    | {"rate", "tolerance", "full_evaluation", "skip_bad", "columns", "header", "weights"}
+    | {"as_json"},
 }
 FROM_SETTINGS = {
     "train": set(Settings.model_fields),

@@ -12,8 +12,8 @@
 Removed facts leave every split. An entity that loses facts gives up what they put into its place
 (placement.step_back), so a hub hardly moves, and one that loses all starts afresh. In training the
 facts around the removed ones fill a quarter of every batch, their tails count as wrong answers
-again, the entities move without the penalty, and a removed fact that scores above what held-out
-facts of its relation do is pushed down (objectives.forgetting).
+again, the entities move without the penalty, and a removed fact that scores above what
+validation facts of its relation do is pushed down (objectives.forgetting).
 """
 
 from __future__ import annotations
@@ -191,11 +191,10 @@ def _train(
         weight=options.anchor,
         free=torch.tensor(np.unique(revision.removed[:, [0, 2]]), device=device),
     )
-    held_out = np.concatenate([after.valid, after.test])
-    if len(revision.removed) and len(held_out):
+    if len(revision.removed) and len(after.valid):  # never by the test split
         removed, others = (
             torch.tensor(after.both_directions(triples), device=device)
-            for triples in (revision.removed, held_out)
+            for triples in (revision.removed, after.valid)
         )
         objective = Forgetting(objective, removed, usual_scores(model.to(device).eval(), others))
     trainer = Trainer(
