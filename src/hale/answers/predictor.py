@@ -16,7 +16,7 @@ from hale.answers.queries import OPEN, Query, query_ids
 from hale.answers.scorer import Pairs, Scorer, Scores
 from hale.data.graph import SPLITS, Graph, Ids
 from hale.errors import InputError, UnknownNameError
-from hale.evaluation.calibration import Calibration, calibration_of, kept_calibration
+from hale.evaluation.calibration import Judge, calibration_of, kept_calibration
 from hale.runs.run import Run
 
 Known = Literal["mark", "drop"]
@@ -38,7 +38,7 @@ def predict(
     are marked or, with ``known="drop"``, left out. More than there are (N entities
     or R relations) are not to be had. Answers have a probability where a calibration
     is kept with the run; ``above`` keeps those of the k that reach one, and calibrates
-    against sampled negatives where none is kept.
+    for the moment where none is kept.
     """
     asked = [Query(head, relation, tail)]
     (answers,) = predict_many(run, asked, k=k, known=known, above=above)
@@ -81,7 +81,7 @@ def _answers_to(
     k: int,
     known: Known,
     above: float | None,
-    sure: Calibration | None,
+    sure: Judge | None,
 ) -> Iterator[Answers]:
     start = 0
     for found in _find_all(run, queries, k=k, known=known, above=above, sure=sure):
@@ -110,25 +110,24 @@ def _find_all(
     k: int,
     known: Known,
     above: float | None,
-    sure: Calibration | None,
+    sure: Judge | None,
 ) -> Iterator[AnswerArrays]:
     check(k, known, above)
     scorer = Scorer(run)
     for start in range(0, len(queries), scorer.chunk):
         found = _find(scorer, run.graph, queries[start : start + scorer.chunk], k, known)
-        yield found if sure is None else _with_probabilities(run, found, sure, above)
+        yield found if sure is None else _with_probabilities(found, sure, above)
 
 
-def _calibration(run: Run, above: float | None) -> Calibration | None:
+def _calibration(run: Run, above: float | None) -> Judge | None:
     """What gives probabilities: the calibration kept with the run; one made now if it must be."""
-    return kept_calibration(run) if above is None else calibration_of(run)
+    found = kept_calibration(run) if above is None else calibration_of(run)
+    return None if found is None else found.judge(run)
 
 
-def _with_probabilities(
-    run: Run, found: AnswerArrays, sure: Calibration, above: float | None
-) -> AnswerArrays:
+def _with_probabilities(found: AnswerArrays, sure: Judge, above: float | None) -> AnswerArrays:
     """The answers with their probabilities; of a threshold, those that reach it."""
-    probability = sure.probability_of(run, found.triples)
+    probability = sure.answers(found.triples, found.place)
     keep = np.flatnonzero(probability >= (0.0 if above is None else above))
     return replace(
         found,

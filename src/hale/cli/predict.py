@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from hale.cli.app import err, out, print_json, reporting, tell_file
+from hale.cli.app import err, out, print_json, reporting, tell_file, tell_meaning
 from hale.cli.options import Device, Json, OutFile, RunPath, Threads
 from hale.errors import InputError
 
@@ -91,8 +91,12 @@ def predict(
     elif as_json:
         print_json({"run": str(run), **next(found).as_dict()})
     else:
+        sure = False
         for answers in found:
             out.print(answers_table(loaded.graph, answers))
+            sure = sure or any(answer.probability is not None for answer in answers)
+        if sure:
+            tell_meaning(loaded)
 
 
 def _check_ways(

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from hale.cli.app import out, print_json, reporting
+from hale.cli.app import out, print_json, reporting, tell_meaning
 from hale.cli.options import Device, Json, RunPath
 
 
@@ -32,3 +32,5 @@ def why(
         return
     for table in explanation_tables(found):
         out.print(table)
+    if found.probability is not None:
+        tell_meaning(loaded)
