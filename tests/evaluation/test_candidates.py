@@ -47,15 +47,12 @@ def test_answers_are_what_train_has_on_that_side(toy: Graph) -> None:
     assert told(candidates.of(0)) == [12, 13]
     assert told(candidates.of(3)) == list(range(12)), "of the reciprocal: who is in a place"
     assert told(candidates.of(1)) == told(candidates.of(4)) == list(range(20))
-    assert [told(candidates.given(r)) for r in (0, 2, 3)] == [list(range(12)), [5], [12, 13]]
-    assert [told(candidates.seen(r)) for r in (0, 2, 3)] == [[12, 13], [21], list(range(12))]
 
 
-def test_how_many_new_answers_were_seen_before() -> None:
+def test_an_open_side_is_told_by_answers_that_occur_once() -> None:
     """Of ten facts one is of a place that occurs once, and all of persons that do."""
     born = [(person, 0, 12) for person in range(9)] + [(9, 0, 13)]
     candidates = Candidates(graph_of(born + NEAR))
-    assert [candidates.coverage(relation) for relation in (0, 3, 2)] == [0.9, 0, 0]
     assert [candidates.open(relation) for relation in (0, 3, 2)] == [False, True, True]
     assert told(candidates.of(0)) == [12, 13]
     half = [(9, 0, 20)] + [(person, 0, 14 + person) for person in range(4)]
@@ -70,7 +67,7 @@ def test_an_open_side_takes_the_kind_of_those_seen() -> None:
     """
     born = [(person, 0, 22 + person % 2) for person in range(10)]
     candidates = Candidates(graph_of(born + NEAR + RARE))
-    assert told(candidates.of(3)) == told(candidates.kind(3)) == list(range(20))
+    assert told(candidates.of(3)) == list(range(20))
     assert told(candidates.of(0)) == [22, 23]
     # a tenth is enough: 21 stands with 5 on the given side of 'rare'
     with_rare = Candidates(graph_of(born + NEAR + [(5, 2, 12), (21, 2, 12)]))
@@ -91,17 +88,6 @@ def test_a_relation_with_few_facts_is_open() -> None:
     ten = Candidates(graph_of([*nine, (9, 0, 12), *near]))
     assert told(ten.of(0)) == [12]
     assert ten.of(2) is None
-    assert told(ten.kind(2)) == [*range(20), 22, 23], "all that have a fact"
-
-
-def test_kinds_are_found_again_after_others(toy: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("hale.evaluation.candidates.KEPT", 1)
-    candidates = Candidates(toy)
-    first, other = told(candidates.kind(2)), told(candidates.kind(0))
-    assert first == [21]
-    assert other == list(range(20))
-    assert told(candidates.kind(2)) == first
-    assert len(candidates._kinds) == 1
 
 
 def test_anything_may_answer_and_a_set_narrows(toy: Graph) -> None:

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from hale.cli.app import err, out, print_json, reporting, tell_file, tell_meaning
-from hale.cli.options import Device, Json, OutFile, RunPath, Threads
+from hale.cli.options import Anything, Device, Json, OutFile, RunPath, Threads
 from hale.errors import InputError
 
 
@@ -28,6 +28,7 @@ def discover(
         int | None,
         typer.Option("--per-query", help="The best answers to every query instead, to --out."),
     ] = None,
+    anything: Anything = False,
     out_file: OutFile = None,
     device: Device = "auto",
     threads: Threads = None,
@@ -52,12 +53,14 @@ def discover(
     if per_query is not None:
         assert out_file is not None
         with query_progress(err) as progress, table_file(out_file) as file:
-            for table in discover_each(loaded, relations, k=per_query, progress=progress):
+            how = {"k": per_query, "anything": anything}
+            for table in discover_each(loaded, relations, progress=progress, **how):
                 file.add(table)
         tell_file(run, out_file, {"answers": file.rows}, as_json)
         return
     with query_progress(err) as progress:
-        facts = discover_facts(loaded, relations, k=100 if k is None else k, progress=progress)
+        k = 100 if k is None else k
+        facts = discover_facts(loaded, relations, k=k, anything=anything, progress=progress)
     if out_file is not None:
         with table_file(out_file) as file:
             file.add(facts_frame(facts))

@@ -30,6 +30,12 @@ OutFile = Annotated[
     Path | None,
     typer.Option("--out", help="Write the table to this file: .csv, .tsv or .parquet."),
 ]
+Anything = Annotated[
+    bool,
+    typer.Option(
+        "--anything", help="Any entity may answer, not only those seen on that side of a relation."
+    ),
+]
 SkipBad = Annotated[bool, typer.Option("--skip-bad", help="Leave out lines that cannot be judged.")]
 
 

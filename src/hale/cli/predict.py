@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from hale.cli.app import err, out, print_json, reporting, tell_file, tell_meaning
-from hale.cli.options import Device, Json, OutFile, RunPath, Threads
+from hale.cli.options import Anything, Device, Json, OutFile, RunPath, Threads
 from hale.errors import InputError
 
 if TYPE_CHECKING:
@@ -52,6 +52,7 @@ def predict(
         float | None,
         typer.Option("--above", help="Of those, only answers of at least this probability."),
     ] = None,
+    anything: Anything = False,
     out_file: OutFile = None,
     device: Device = "auto",
     threads: Threads = None,
@@ -69,6 +70,7 @@ def predict(
     from hale.answers.predictor import answers_to, check, find_answers
     from hale.cli.tables import answers_table
     from hale.engine.device import use_threads
+    from hale.evaluation.candidates import Candidates
     from hale.export.table_file import check_table_path, table_file
     from hale.runs.run import load_run
 
@@ -78,7 +80,8 @@ def predict(
         check_table_path(out_file)
     loaded = load_run(run, device=device)
     asked = _queries(loaded, [head, relation, tail], queries, skip_bad, every, direction)
-    how: dict[str, Any] = {"k": k, "known": known, "above": above}
+    candidates = Candidates(loaded.graph, anything=anything)
+    how: dict[str, Any] = {"k": k, "known": known, "above": above, "candidates": candidates}
     if out_file is not None:
         with table_file(out_file) as file:
             for table in tables(loaded.graph, find_answers(loaded, asked, **how)):

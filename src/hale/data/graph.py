@@ -13,6 +13,7 @@ import numpy as np
 from hale.data.keys import Ids, SplitIndex
 from hale.data.known_answers import KnownAnswers
 from hale.data.names import column_of, worth_comparing
+from hale.data.sides import Sides
 from hale.data.vocabulary import Vocabulary
 from hale.errors import InputError, UnknownNameError
 
@@ -104,6 +105,11 @@ class Graph:
     def split_index(self) -> SplitIndex:
         """Which split holds a triple: codes are places in SPLITS."""
         return SplitIndex([self.split(name) for name in SPLITS])
+
+    @cached_property
+    def sides(self) -> Sides:
+        """Which entities stand on either side of each relation in train, kept once made."""
+        return Sides(self._known_train, *self.size)
 
     @property
     def triples(self) -> Ids:
