@@ -297,6 +297,27 @@ def test_answers_were_seen_on_their_side() -> None:
     assert counts == [3, 12, 3]
 
 
+def test_answers_of_a_type_or_a_set() -> None:
+    """Who lives in e12 does so as a type; a set narrows what may answer anyway."""
+    run = run_of(homes())
+    at_home = {"types": "e12", "type_relation": "lives"}
+    knows = predict(run, head="e1", relation="knows", k=100, **at_home)  # type: ignore[arg-type]
+    assert {answer.entity for answer in knows} == {f"e{i}" for i in (0, 2, 3, 5, 6, 8, 9, 11)}
+    within = predict(run, head="e1", relation="lives", k=100, within=["e13", "e3", "e16"])
+    assert [answer.entity for answer in within] == ["e13"]
+    wider = predict(run, head="e1", relation="lives", within=["e13", "e3", "e16"], anything=True)
+    assert {answer.entity for answer in wider} == {"e13", "e3", "e16"}
+    with pytest.raises(InputError, match="nobody is left to answer"):
+        predict(run, head="e1", relation="lives", within=["e3"])
+    with pytest.raises(InputError, match="nobody is left to answer"):
+        discover(run, ["lives"], within=["e3"])
+    facts = discover(run, ["lives"], k=100, within=["e13"])
+    assert {fact.tail for fact in facts} == {"e13"}
+    queries = [("e1", "lives", None), ("e1", "knows", None)]
+    counts = [len(answers) for answers in predict_many(run, queries, within=["e3"])]
+    assert counts == [0, 1], "of many queries some may have no candidate"
+
+
 def test_relations_join_what_they_have_joined() -> None:
     """Persons and homes; a relation of an entity with itself has not been seen."""
     run = run_of(homes())

@@ -45,6 +45,26 @@ def test_discover_per_query(run: Path) -> None:
     assert as_json(hale("discover", run, *everything))["answers"] == 24 * 4 * 3
 
 
+def test_tails_of_a_type_or_a_set(typed: Path) -> None:
+    def found(*options: object) -> set[tuple[str, str]]:
+        asked = ("discover", typed, "--relation", "lives", "-k", 1000, "--json", *options)
+        return {(fact["head"], fact["tail"]) for fact in as_json(hale(*asked))["facts"]}
+
+    assert len(found()) == 12, "twelve persons, and one town of three that each does not live in"
+    Path("some.txt").write_text("e13\ne4\n")
+    some = {(f"e{i}", "e13") for i in (2, 5, 8, 11)}
+    assert found("--within", "some.txt") == some
+    assert found("--within", "some.txt", "--type", "town") == some
+    written = ("discover", typed, "--relation", "lives", "--per-query", 5, "--out", "each.csv")
+    hale(*written, "--within", "some.txt")
+    rows = pl.read_csv("each.csv").select("head", "tail", "asked").rows()
+    assert {row[:2] for row in rows if row[2] == "tail"} == some
+    assert {row[0] for row in rows if row[2] == "head"} == {"e4"}, "heads are answers there"
+    assert_refused(
+        ["discover", "run", "--relation", "lives", "--type", "person"], "nobody is left to answer"
+    )
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

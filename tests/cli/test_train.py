@@ -155,3 +155,18 @@ def test_ctrl_c_in_a_real_process(folder: Path) -> None:
     assert found["training"]["stopped_by"] == "interrupt"
     assert found["training"]["steps"] > 0
     assert hale("evaluate", "runs/x").exit_code == 0
+
+
+def test_types_are_kept_with_the_run(folder: Path) -> None:
+    (folder / "types.tsv").write_text("e001\tcorner\ne002\tcorner\n")
+    fast = ("--epochs", 1, *FAST)
+    assert hale("train", folder, "--out", "runs/own", *fast).exit_code == 0
+    assert Path("runs/own/types.tsv").read_text() == "e001\tcorner\ne002\tcorner\n"
+    Path("others.csv").write_text("e003,side\n")
+    hale("train", folder, "--types", "others.csv", "--out", "runs/other", *fast)
+    assert Path("runs/other/types.tsv").read_text() == "e003\tside\n"
+    hale("train", folder, "--type-relation", "next", "--out", "runs/next", *fast)
+    assert Path("runs/next/types.tsv").read_text().startswith("e001\te002\n")
+    wrong = hale("train", folder, "--type-relation", "nxt", "--out", "runs/wrong", *fast)
+    assert wrong.exit_code == 2
+    assert "Did you mean 'next'" in wrong.stderr

@@ -13,7 +13,8 @@ import pytest
 import torch
 
 from hale.data.files import free_folder
-from hale.data.graph import Graph
+from hale.data.graph import Graph, Vocabulary
+from hale.data.types import Types
 from hale.errors import RunError
 from hale.models import make_model
 from hale.runs import tensor_file
@@ -46,6 +47,21 @@ def test_a_new_folder_is_a_loadable_run(folder: RunFolder, graph: Graph) -> None
     for split in ("train", "valid", "test"):
         assert np.array_equal(run.graph.split(split), graph.split(split))
     assert (folder.path / "entities.txt").read_text().splitlines()[:2] == ["e000", "e001"]
+
+
+def test_types_are_kept_with_the_run(tmp_path: Path, graph: Graph) -> None:
+    pairs = np.array([(3, 0), (3, 1), (5, 1)])
+    types = Types(Vocabulary(["odd", "prime"], "type"), pairs[:, 0], pairs[:, 1])
+    weights = make_model("transe", graph.size, 4).state_dict()
+    settings = make_settings(model="transe", dim=4, epochs=1)
+    made = RunFolder.create(tmp_path / "run", settings, replace(graph, types=types), weights)
+    assert (made.path / "types.tsv").read_text() == "e003\todd\ne003\tprime\ne005\tprime\n"
+    kept = load_run(made.path).graph.types
+    assert kept is not None
+    assert kept.members(kept.names.ids(["prime"])).tolist() == [3, 5]
+    (made.path / "types.tsv").write_text("nobody\tprime\n")
+    with pytest.raises(RunError, match=r"types\.tsv cannot be read"):
+        load_run(made.path)
 
 
 def test_what_is_there_is_not_replaced_by_accident(

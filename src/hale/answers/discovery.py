@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 import polars as pl
@@ -17,6 +17,7 @@ from hale.data.graph import Graph, Ids
 from hale.engine.device import keep_freed_memory
 from hale.evaluation.calibration import kept_calibration
 from hale.evaluation.candidates import Candidates
+from hale.evaluation.limits import Limits, candidates_of, refuse_nobody
 from hale.runs.run import Run
 
 Progress = Callable[[int, int], object]  # queries done, queries in all
@@ -61,25 +62,25 @@ def discover(
     relations: Sequence[str] | None = None,
     *,
     k: int = 100,
-    anything: bool = False,
     progress: Progress | None = None,
+    **limits: Unpack[Limits],
 ) -> list[MissingFact]:
     """The k missing facts with the highest score(h, r, t): of each relation named, or of all.
 
     Weighed are the heads that train has on that side of a relation, with the tails that may
-    answer (``Candidates``), a block of them at a time; with ``anything`` all N * N facts, and time
-    grows with N squared. Memory does not grow with N. Known
-    facts of every split are left out, and so are facts of an entity with itself
-    where the relation has none. Facts have a probability where a calibration is kept
-    with the run. Scores of one relation are comparable; those of
-    different relations only roughly, since each has its own scale.
+    answer (``Candidates``), a block of them at a time; with ``anything=True`` all N * N facts, and
+    time grows with N squared. ``types``, ``type_relation`` and ``within`` limit the tails
+    (``Limits``). Memory does not grow with N. Known facts of every split are left out, and so are
+    facts of an entity with itself where the relation has none. Facts have a probability where a
+    calibration is kept with the run. Scores of one relation are comparable; those of different
+    relations only roughly, since each has its own scale.
     """
     check(k)
     keep_freed_memory()
     graph = run.graph
     asked = _relation_ids(graph, relations)
     pools = [[number] for number in asked] if relations is not None else [asked]
-    work = _Work(run, Candidates(graph, anything=anything), asked, progress)
+    work = _Work(run, candidates_of(graph, **limits), asked, progress)
     return [fact for pool in pools for fact in _best_of(work, pool, k)]
 
 
@@ -89,14 +90,14 @@ def discover_each(
     relations: Sequence[str] | None = None,
     *,
     k: int = 10,
-    anything: bool = False,
     progress: Progress | None = None,
+    **limits: Unpack[Limits],
 ) -> Iterator[pl.DataFrame]:
     """The k best missing answers to every query of the relations named, or of all, as tables.
 
     Every relation is asked for the tails of the heads that train has on that side, and then for
-    the heads of its tails; with ``anything`` for those of all entities, 2RN queries. Candidates
-    and what is left out are those of ``discover``. The tables
+    the heads of its tails; with ``anything=True`` for those of all entities, 2RN queries.
+    Candidates and what is left out are those of ``discover``. The tables
     have the columns of ``AnswerArrays.table`` but 'known', and come one after the other,
     so that memory stays the same however many there are.
     """
@@ -105,7 +106,7 @@ def discover_each(
     graph = run.graph
     asked = _relation_ids(graph, relations)
     both = [number + turned for number in asked for turned in (0, len(graph.relations))]
-    work = _Work(run, Candidates(graph, anything=anything), both, progress)
+    work = _Work(run, candidates_of(graph, **limits), both, progress)
     for table in tables(graph, _find_each(work, both, k)):
         yield table.drop("known")
 
@@ -121,6 +122,7 @@ class _Work:
         self.calibration = kept_calibration(run)
         self.done, self.progress = 0, progress
         self.total = sum(len(self.given(relation)) for relation in relations)
+        refuse_nobody(run.graph, candidates, relations)
 
     def given(self, relation: int) -> Ids:
         """The entities that are asked about, of a relation below 2R."""

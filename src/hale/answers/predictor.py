@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from itertools import islice
-from typing import Literal, get_args
+from typing import Literal, Unpack, get_args
 
 import numpy as np
 import torch
@@ -18,6 +18,7 @@ from hale.data.graph import SPLITS, Graph, Ids
 from hale.errors import InputError, UnknownNameError
 from hale.evaluation.calibration import Judge, calibration_of, kept_calibration
 from hale.evaluation.candidates import Candidates
+from hale.evaluation.limits import Limits, candidates_of, refuse_nobody
 from hale.runs.run import Run
 
 Known = Literal["mark", "drop"]
@@ -32,20 +33,22 @@ def predict(
     k: int = 10,
     known: Known = "mark",
     above: float | None = None,
-    anything: bool = False,
+    **limits: Unpack[Limits],
 ) -> Answers:
     """The k best tails of (head, relation), heads of (relation, tail) or relations of (head, tail).
 
     Entities are named by id or by a label that only one of them has. Known facts
     are marked or, with ``known="drop"``, left out. Candidates are the entities that train has on
     that side of the relation, or others of their kind (``Candidates``), and the relations that
-    join such entities; with ``anything`` all of them. More than there are are not to be had.
+    join such entities; with ``anything=True`` all of them. ``types``, ``type_relation`` and
+    ``within`` limit them further (``Limits``). More than there are are not to be had.
     Answers have a probability where a calibration is kept with the run; ``above`` keeps those of
     the k that reach one, and calibrates for the moment where none is kept.
     """
-    asked = [Query(head, relation, tail)]
-    (answers,) = predict_many(run, asked, k=k, known=known, above=above, anything=anything)
-    return answers
+    check(k, known, above)
+    asked = np.array([query_ids(run.graph, Query(head, relation, tail))], dtype=np.int64)
+    candidates = candidates_of(run.graph, **limits)
+    return next(answers_to(run, asked, k=k, known=known, above=above, candidates=candidates))
 
 
 def predict_many(
@@ -55,7 +58,7 @@ def predict_many(
     k: int = 10,
     known: Known = "mark",
     above: float | None = None,
-    anything: bool = False,
+    **limits: Unpack[Limits],
 ) -> Iterator[Answers]:
     """The answers to each query (head, relation, tail) with one None, in order; see ``predict``.
 
@@ -64,7 +67,7 @@ def predict_many(
     """
     check(k, known, above)
     sure = _calibration(run, above)
-    scorer = Scorer(run, Candidates(run.graph, anything=anything))
+    scorer = Scorer(run, candidates_of(run.graph, **limits))
     waiting = iter(queries)
     while part := [query_ids(run.graph, query) for query in islice(waiting, scorer.chunk)]:
         ids = np.array(part, dtype=np.int64)
@@ -108,9 +111,15 @@ def find_answers(
     above: float | None = None,
     candidates: Candidates | None = None,
 ) -> Iterator[AnswerArrays]:
-    """The same as arrays, a chunk of queries at a time."""
+    """The same as arrays, a chunk of queries at a time.
+
+    Candidates that are limited to nobody, for all of the queries, are refused.
+    """
     sure = _calibration(run, above)
     scorer = Scorer(run, candidates or Candidates(run.graph))
+    asks_head = queries[:, HEAD] == OPEN  # the reciprocal relation asks for heads
+    asked = queries[:, RELATION] + asks_head * len(run.graph.relations)
+    refuse_nobody(run.graph, scorer.candidates, np.unique(asked[asked >= 0]).tolist())
     return _find_all(run, queries, scorer, k=k, known=known, above=above, sure=sure)
 
 

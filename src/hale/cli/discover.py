@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from hale.cli.app import err, out, print_json, reporting, tell_file, tell_meaning
-from hale.cli.options import Anything, Device, Json, OutFile, RunPath, Threads
+from hale.cli.options import (
+    Anything,
+    Device,
+    Json,
+    OfType,
+    OutFile,
+    RunPath,
+    Threads,
+    TypeRelation,
+    Within,
+)
 from hale.errors import InputError
+
+if TYPE_CHECKING:
+    from hale.evaluation.limits import Limits
 
 
 @reporting
@@ -29,6 +42,9 @@ def discover(
         typer.Option("--per-query", help="The best answers to every query instead, to --out."),
     ] = None,
     anything: Anything = False,
+    of_type: OfType = None,
+    type_relation: TypeRelation = None,
+    within: Within = None,
     out_file: OutFile = None,
     device: Device = "auto",
     threads: Threads = None,
@@ -50,17 +66,23 @@ def discover(
         check_table_path(out_file)
     loaded = load_run(run, device=device)
     relations = relation or None
+    limits: Limits = {
+        "anything": anything,
+        "types": of_type or None,
+        "type_relation": type_relation,
+        "within": within,
+    }
     if per_query is not None:
         assert out_file is not None
         with query_progress(err) as progress, table_file(out_file) as file:
-            how = {"k": per_query, "anything": anything}
-            for table in discover_each(loaded, relations, progress=progress, **how):
+            found = discover_each(loaded, relations, k=per_query, progress=progress, **limits)
+            for table in found:
                 file.add(table)
         tell_file(run, out_file, {"answers": file.rows}, as_json)
         return
     with query_progress(err) as progress:
         k = 100 if k is None else k
-        facts = discover_facts(loaded, relations, k=k, anything=anything, progress=progress)
+        facts = discover_facts(loaded, relations, k=k, progress=progress, **limits)
     if out_file is not None:
         with table_file(out_file) as file:
             file.add(facts_frame(facts))

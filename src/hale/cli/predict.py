@@ -8,7 +8,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from hale.cli.app import err, out, print_json, reporting, tell_file, tell_meaning
-from hale.cli.options import Anything, Device, Json, OutFile, RunPath, Threads
+from hale.cli.options import (
+    Anything,
+    Device,
+    Json,
+    OfType,
+    OutFile,
+    RunPath,
+    Threads,
+    TypeRelation,
+    Within,
+)
 from hale.errors import InputError
 
 if TYPE_CHECKING:
@@ -53,6 +63,9 @@ def predict(
         typer.Option("--above", help="Of those, only answers of at least this probability."),
     ] = None,
     anything: Anything = False,
+    of_type: OfType = None,
+    type_relation: TypeRelation = None,
+    within: Within = None,
     out_file: OutFile = None,
     device: Device = "auto",
     threads: Threads = None,
@@ -70,7 +83,7 @@ def predict(
     from hale.answers.predictor import answers_to, check, find_answers
     from hale.cli.tables import answers_table
     from hale.engine.device import use_threads
-    from hale.evaluation.candidates import Candidates
+    from hale.evaluation.limits import candidates_of
     from hale.export.table_file import check_table_path, table_file
     from hale.runs.run import load_run
 
@@ -80,7 +93,13 @@ def predict(
         check_table_path(out_file)
     loaded = load_run(run, device=device)
     asked = _queries(loaded, [head, relation, tail], queries, skip_bad, every, direction)
-    candidates = Candidates(loaded.graph, anything=anything)
+    candidates = candidates_of(
+        loaded.graph,
+        anything=anything,
+        types=of_type or None,
+        type_relation=type_relation,
+        within=within,
+    )
     how: dict[str, Any] = {"k": k, "known": known, "above": above, "candidates": candidates}
     if out_file is not None:
         with table_file(out_file) as file:

@@ -45,6 +45,14 @@ def train(
     labels: Annotated[
         Path | None, typer.Option("--labels", help="File of two columns: id, readable name.")
     ] = None,
+    types: Annotated[
+        Path | None,
+        typer.Option("--types", help="File of two columns: entity, type. Kept with the run."),
+    ] = None,
+    type_relation: Annotated[
+        str | None,
+        typer.Option("--type-relation", help="Types are the tails of this relation, of its heads."),
+    ] = None,
     skip_bad: Annotated[
         bool, typer.Option("--skip-bad", help="Leave out lines that are no triples.")
     ] = False,
@@ -89,6 +97,8 @@ def train(
             columns=columns,
             header=header,
             labels=labels,
+            types=types,
+            type_relation=type_relation,
             skip_bad=skip_bad,
             holdout=holdout,
             seed=split_seed,

@@ -9,11 +9,13 @@ from types import MappingProxyType
 from typing import Literal, NamedTuple
 
 import numpy as np
+import polars as pl
 
 from hale.data.keys import Ids, SplitIndex
 from hale.data.known_answers import KnownAnswers
 from hale.data.names import column_of, worth_comparing
 from hale.data.sides import Sides
+from hale.data.types import Types, types_from_facts
 from hale.data.vocabulary import Vocabulary
 from hale.errors import InputError, UnknownNameError
 
@@ -36,7 +38,7 @@ class Graph:
 
     Triples are read-only int64 arrays (n, 3) of head, relation, tail; such an array
     is taken as it is, any other is copied. ``notes`` tells what was noticed while
-    reading (repeats dropped, leaks, unseen names).
+    reading (repeats dropped, leaks, unseen names), ``types`` what kind of things entities are.
     """
 
     name: str
@@ -47,6 +49,7 @@ class Graph:
     test: Ids
     labels: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    types: Types | None = None
 
     def __post_init__(self) -> None:
         limits = (len(self.entities), len(self.relations), len(self.entities))
@@ -116,9 +119,20 @@ class Graph:
         """The triples of all splits (n, 3), train first."""
         return np.concatenate([self.split(name) for name in SPLITS])
 
+    def types_by(self, relation: str) -> Types:
+        """Types from the facts of a relation in train: what its tails are, its heads are of."""
+        return types_from_facts(self.train, self.relations.id(relation), self.entities)
+
     def label(self, entity: str) -> str | None:
         """The readable name of an entity, where the source gave one."""
         return self.labels.get(entity)
+
+    def label_lines(self) -> pl.Series:
+        """Entity and label, parted by a tab, of those that have one, in id order."""
+        ids = self.entities.ids(self.labels)
+        order = np.argsort(ids)[np.count_nonzero(ids < 0) :]  # labels of others are left out
+        labels = column_of(" ".join(label.split()) for label in self.labels.values()).fill_null("")
+        return (column_of(self.labels) + "\t" + labels).gather(order)
 
     @cached_property
     def _by_label(self) -> dict[str, list[str]]:

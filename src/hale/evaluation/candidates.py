@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from hale.data.graph import Graph
 from hale.data.keys import Ids, places_in
+from hale.data.types import Types
 
 # A side of a relation is open where fewer facts than these are known of it,
 FEW = 10
@@ -81,6 +82,24 @@ class Candidates:
             both = self.holds(relation, tails) & self.holds(relation + half, heads)
             found[:, relation] = both & (self.loops[relation] | ~alike)
         return found
+
+
+class TypedCandidates(Candidates):
+    """The entities of a type that answers on that side of a relation have in train.
+
+    For ranking by type, and nothing else: an entity may answer its own query. Where train has no
+    answer with a type, all entities are candidates.
+    """
+
+    def __init__(self, graph: Graph, types: Types) -> None:
+        super().__init__(graph)
+        self.types = types
+        self.loops = np.ones_like(self.loops)
+
+    def of(self, relation: int) -> Ids | None:
+        """The entities of those types, ascending; None where all may answer."""
+        found = self.types.of(self.sides.answers(relation))
+        return self.types.members(found) if len(found) else None
 
 
 def common(one: Ids, other: Ids) -> Ids:

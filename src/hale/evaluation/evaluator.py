@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import time
-from typing import get_args
+from pathlib import Path
+from typing import NamedTuple, Unpack, get_args
 
 import numpy as np
 
-from hale.data.graph import Graph
+from hale.data.graph import Graph, Ids
+from hale.data.keys import places_in
 from hale.errors import InputError, UnknownNameError
+from hale.evaluation.candidate_ranks import ranks_among
+from hale.evaluation.candidates import Candidates, TypedCandidates
+from hale.evaluation.limits import Among, entities_among, types_of
 from hale.evaluation.metrics import Metrics, Report, Sample
 from hale.evaluation.ranks import Ties, filtered_ranks
 from hale.models import Model
@@ -28,19 +33,72 @@ def sample_of(graph: Graph, split: str) -> int | None:
 
 
 def evaluate(
-    run: Run, split: str = "test", *, ties: Ties = "mean", sample: int | None = None
+    run: Run,
+    split: str = "test",
+    *,
+    ties: Ties = "mean",
+    sample: int | None = None,
+    typed: bool = False,
+    **among: Unpack[Among],
 ) -> Report:
     """Rank every triple of a split, filtered by all known triples, and report.
 
     Each triple asks for its tail and for its head. All entities are candidates,
     except the other known answers (train, valid and test) of the same query. With ``sample`` so
     many triples are ranked, always the same ones.
+
+    With ``typed`` the candidates are the entities of a type that answers on that side of the
+    relation have in train, by the graph's types or those of a ``type_relation``; a target that is
+    not among them counts as the last of all entities. With ``types`` or ``within`` (``Among``)
+    they are those entities, and only queries whose target is one of them are ranked. Such a report
+    says so in ``candidates``: its figures are not comparable with the ordinary ones.
     """
-    return evaluate_model(run.model, run.graph, split, ties=ties, sample=sample)
+    graph = run.graph
+    limited = limits_of(graph, typed=typed, **among)
+    return evaluate_model(run.model, graph, split, ties=ties, sample=sample, limited=limited)
+
+
+class Limited(NamedTuple):
+    """Candidates that are not all entities, what they are called, and whether targets must be."""
+
+    candidates: Candidates
+    called: str
+    targets_too: bool
+
+
+def limits_of(graph: Graph, *, typed: bool = False, **among: Unpack[Among]) -> Limited | None:
+    """Who is ranked, where that is not all entities; None where it is."""
+    if typed:
+        if among.get("types") is not None or among.get("within") is not None:
+            raise InputError(
+                "Typed ranking takes the types of each relation's answers: it goes without a type "
+                "(--type, types) and a set (--within, within)."
+            )
+        types = types_of(graph, among.get("type_relation"))
+        by = f" by {among['type_relation']}" if among.get("type_relation") else ""
+        return Limited(TypedCandidates(graph, types), f"of the answers' types{by}", False)
+    entities = entities_among(graph, **among)
+    if entities is None:
+        return None
+    candidates = Candidates(graph, anything=True, among=entities)
+    candidates.loops = np.ones_like(candidates.loops)  # but for the set, ranked as ever
+    types_named, within = among.get("types"), among.get("within")
+    names = [types_named] if isinstance(types_named, str) else list(types_named or ())
+    parts = [f"of type {' or '.join(names)}"] if names else []
+    if within is not None:
+        where = str(within) if isinstance(within, str | Path) else "a given set"
+        parts.append(f"within {where}")
+    return Limited(candidates, f"{' and '.join(parts)} ({len(entities):,} entities)", True)
 
 
 def evaluate_model(
-    model: Model, graph: Graph, split: str, *, ties: Ties = "mean", sample: int | None = None
+    model: Model,
+    graph: Graph,
+    split: str,
+    *,
+    ties: Ties = "mean",
+    sample: int | None = None,
+    limited: Limited | None = None,
 ) -> Report:
     """The report of a bare model on a graph; see ``evaluate``."""
     triples = graph.split(split)
@@ -52,23 +110,47 @@ def evaluate_model(
     if ties not in get_args(Ties):
         raise UnknownNameError("rule for ties", ties, get_args(Ties))
     whole = len(triples)
+    if sample is not None and limited is not None and limited.targets_too:
+        raise InputError("A sample is drawn of all triples, not of those of a type or a set.")
     if sample is not None and sample < whole:
         chosen = np.random.default_rng(0).choice(whole, max(1, sample), replace=False)
         triples = triples[np.sort(chosen)]
     begun = time.perf_counter()
-    ranks = filtered_ranks(model, graph.both_directions(triples), graph.known(), ties=ties)
-    tails, heads = ranks[: len(triples)], ranks[len(triples) :]
-    by_relation = {}
-    for relation in np.unique(triples[:, 1]):
-        mine = triples[:, 1] == relation
-        name = graph.relations[int(relation)]
-        by_relation[name] = Metrics.of(np.concatenate([tails[mine], heads[mine]]))
+    asked = graph.both_directions(triples)
+    missed = 0
+    if limited is None:
+        ranks = filtered_ranks(model, asked, graph.known(), ties=ties)
+    else:
+        if limited.targets_too:
+            asked = _with_targets(asked, limited, split)
+        ranks = ranks_among(model, asked, limited.candidates, graph.known(), ties=ties)
+        missed = int(np.isinf(ranks).sum())
+        ranks = np.minimum(ranks, len(graph.entities))
+    relations, of_heads = asked[:, 1] % len(graph.relations), asked[:, 1] >= len(graph.relations)
+    ways = {"tail": ranks[~of_heads], "head": ranks[of_heads]}
     return Report(
         split=split,
         ties=ties,
         overall=Metrics.of(ranks),
-        by_direction={"tail": Metrics.of(tails), "head": Metrics.of(heads)},
-        by_relation=by_relation,
+        by_direction={way: Metrics.of(part) for way, part in ways.items() if len(part)},
+        by_relation={
+            graph.relations[number]: Metrics.of(ranks[relations == number])
+            for number in np.unique(relations).tolist()
+        },
         seconds=time.perf_counter() - begun,
         sample=None if len(triples) == whole else Sample.of_ranks(ranks, whole),
+        candidates=None if limited is None else limited.called,
+        missed=missed,
     )
+
+
+def _with_targets(asked: Ids, limited: Limited, split: str) -> Ids:
+    """The queries whose answer is one of the limited entities; an error if there is none."""
+    among = limited.candidates.among
+    assert among is not None
+    kept = asked[places_in(among, asked[:, 2]) >= 0]
+    if not len(kept):
+        raise InputError(
+            f"No {split} triple has a head or tail {limited.called}, so there is nothing to rank."
+        )
+    return kept

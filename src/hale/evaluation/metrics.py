@@ -69,6 +69,10 @@ class Report:
     by_relation: Mapping[str, Metrics]
     seconds: float
     sample: Sample | None = None  # None where all triples were ranked
+    # Who was ranked, where that is not all entities, and how many targets were not among them:
+    # such a figure and the ordinary one are not comparable.
+    candidates: str | None = None
+    missed: int = 0
 
     @property
     def mrr(self) -> float:
@@ -87,6 +91,7 @@ class Report:
 
     def as_dict(self) -> dict[str, Any]:
         """Ready for JSON; the overall metrics stand at the top."""
+        limited = {"candidates": self.candidates, "missed": self.missed} if self.candidates else {}
         return {
             "split": self.split,
             **self.overall.as_dict(),
@@ -95,4 +100,5 @@ class Report:
             "by_relation": {name: part.as_dict() for name, part in self.by_relation.items()},
             "seconds": self.seconds,
             **({} if self.sample is None else {"sample": asdict(self.sample)}),
+            **limited,
         }

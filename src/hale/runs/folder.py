@@ -2,7 +2,7 @@
 
     settings.json          settings, version, what the graph was
     entities.txt           names in id order, one a line; relations.txt likewise
-    labels.tsv             readable names, where the graph had them
+    labels.tsv             readable names, where the graph had them; types.tsv likewise
     triples.safetensors    train, valid, test as ids: the run needs no other file
     model.safetensors      the weights that validation kept
     history.jsonl          one validation a line
@@ -40,7 +40,7 @@ from hale.data.files import (
 )
 from hale.data.graph import SPLITS, Graph
 from hale.data.lines import read_lines, write_lines
-from hale.data.names import column_of
+from hale.data.types import types_from_lines
 from hale.data.vocabulary import Vocabulary
 from hale.errors import InputError, RunError, WriteError
 from hale.runs.tensor_file import read_tensor_file, write_tensor_file
@@ -49,7 +49,7 @@ from hale.settings import Settings
 FORMAT = 1
 
 SETTINGS, TRIPLES, MODEL = "settings.json", "triples.safetensors", "model.safetensors"
-CHECKPOINT = "checkpoint.safetensors"
+CHECKPOINT, TYPES = "checkpoint.safetensors", "types.tsv"
 HISTORY, METRICS, ORIGIN = "history.jsonl", "metrics.json", "origin.json"
 
 
@@ -123,8 +123,10 @@ class RunFolder:
     def _write_graph(self, graph: Graph) -> None:
         for name, vocabulary in (("entities", graph.entities), ("relations", graph.relations)):
             write_lines(self.path / f"{name}.txt", vocabulary.column)
-        if len(named := _label_lines(graph)):
+        if len(named := graph.label_lines()):
             write_lines(self.path / "labels.tsv", named)
+        if graph.types is not None:
+            write_lines(self.path / TYPES, graph.types.lines(graph.entities))
         triples: dict[str, Tensor] = {
             split: torch.from_numpy(graph.split(split).astype(np.int32)) for split in SPLITS
         }
@@ -163,6 +165,10 @@ class RunFolder:
                     raise ValueError(f"{len(names[kind])} lines, expected {count}")
                 one = {"entities": "entity", "relations": "relation"}[kind]
                 vocabularies[kind] = Vocabulary(names[kind], one, any_text=True)
+        types = None
+        if self.has(TYPES):
+            with self.blaming(TYPES):
+                types = types_from_lines(self._read_lines_of(TYPES), vocabularies["entities"])
         tensors, _ = self.read_tensors(TRIPLES)
         with self.blaming(TRIPLES):
             if any(tensors[split].is_floating_point() for split in SPLITS):
@@ -176,6 +182,7 @@ class RunFolder:
                 valid=valid,
                 test=test,
                 labels=labels,
+                types=types,
             )
 
     def _read_header(self) -> dict[str, Any]:
@@ -270,14 +277,6 @@ def _blaming_disk() -> Iterator[None]:
         raise RunError(str(error)) from None
     except OSError as error:
         raise RunError(f"{error.filename}: {error.strerror}.") from None
-
-
-def _label_lines(graph: Graph) -> pl.Series:
-    """Entity and label, parted by a tab, of those that have one, in id order."""
-    ids = graph.entities.ids(graph.labels)
-    order = np.argsort(ids)[np.count_nonzero(ids < 0) :]  # labels of others are left out
-    labels = column_of(" ".join(label.split()) for label in graph.labels.values()).fill_null("")
-    return (column_of(graph.labels) + "\t" + labels).gather(order)
 
 
 def _header(settings: Settings, graph: Graph) -> dict[str, Any]:

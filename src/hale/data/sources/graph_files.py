@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
@@ -11,7 +12,8 @@ from hale.data.graph import Graph
 from hale.data.progress import Announce
 from hale.data.sources.assemble import assemble, codes_of_names, distinct, split_at_random
 from hale.data.sources.compression import UNPACKERS
-from hale.data.sources.triples import read_labels, read_triples
+from hale.data.sources.triples import read_labels, read_triples, read_types
+from hale.data.types import types_from_names
 from hale.errors import SourceError
 
 SPLIT_STEMS = {
@@ -29,6 +31,7 @@ def read_graph(
     columns: str | None = None,
     header: bool | None = None,
     labels: object | None = None,
+    types: object | None = None,
     holdout: float = 0.05,
     seed: int = 0,
     name: str | None = None,
@@ -39,15 +42,16 @@ def read_graph(
 
     A single file is split by ``seed``: ``holdout`` of its triples go to valid
     and as many to test, none with an entity or relation that train lacks.
-    ``labels`` is a file or table of id and readable name, or a mapping; a ``labels.tsv``
-    beside the splits is found by itself. ``reading`` is called with the path of each file of
-    triples; what it returns follows the bytes.
+    ``labels`` is a file or table of id and readable name, or a mapping, ``types`` one of entity
+    and type; a ``labels.tsv`` or ``types.tsv`` beside the splits is found by itself. ``reading``
+    is called with the path of each file of triples; what it returns follows the bytes.
     """
     path = Path(path)
     sources: dict[str, object] = {"train": path}
     if path.is_dir():
         sources = dict(_split_files(path))
         labels = _one_of(path, ("labels",), (".tsv",)) if labels is None else labels
+        types = _one_of(path, ("types",), (".tsv",)) if types is None else types
     return _read(
         name or path.resolve().name.split(".")[0],
         sources,
@@ -55,6 +59,7 @@ def read_graph(
         columns=columns,
         header=header,
         labels=labels,
+        types=types,
         holdout=holdout,
         seed=seed,
         skip_bad=skip_bad,
@@ -69,6 +74,7 @@ def graph_from_tables(
     *,
     columns: str | None = None,
     labels: object | None = None,
+    types: object | None = None,
     name: str = "graph",
     holdout: float = 0.05,
     seed: int = 0,
@@ -88,6 +94,7 @@ def graph_from_tables(
         columns=columns,
         header=None,
         labels=labels,
+        types=types,
         holdout=holdout,
         seed=seed,
         skip_bad=skip_bad,
@@ -102,6 +109,7 @@ def _read(
     columns: str | None,
     header: bool | None,
     labels: object | None,
+    types: object | None,
     holdout: float,
     seed: int,
     skip_bad: bool,
@@ -133,7 +141,10 @@ def _read(
         named |= labels if isinstance(labels, Mapping) else read_labels(labels, skip_bad=skip_bad)
     if "test" not in rows and isinstance(sources["train"], Path):
         notes.append("there is no test split, so nothing to evaluate the run on")
-    return assemble(name, rows, labels=named, notes=notes)
+    graph = assemble(name, rows, labels=named, notes=notes)
+    if types is None:
+        return graph
+    return replace(graph, types=types_from_names(read_types(types), graph.entities))
 
 
 def _split_files(folder: Path) -> dict[str, Path]:

@@ -82,6 +82,12 @@ NAMES = Layout(
     {"entity": ("id", "entity", "name"), "label": ("label", "name")},
     may_be_blank=frozenset({"label"}),
 )
+TYPES = Layout(
+    "entity and type",
+    "types",
+    ("entity", "type"),
+    {"entity": ("id", "entity", "name"), "type": ("type", "class", "kind")},
+)
 
 
 def parse_columns(text: str | None) -> tuple[str, ...] | None:
