@@ -67,7 +67,7 @@ def judge(run: hale.Run) -> tuple[dict[str, Any], Quality]:
             by_relation[names[relation]] = _ways(hits, p, before, lacking, mine)
     everything = np.ones(len(hits), dtype=bool)
     found = {
-        "questions": int(len(asked.questions.given)),
+        "questions": len(asked.questions.given),
         "lacking": int(asked.questions.lacking.sum()),
         "held_out_half_of_valid": calibration.reliability.as_dict(),
         **_ways(hits, p, before, lacking, everything),
@@ -124,7 +124,8 @@ def page(result: dict[str, Any]) -> str:
         "|---|---|---|---|---|---|---|---|---|---|",
     ]
     for name, graph in result["graphs"].items():
-        about = f"{graph['model']} {graph['dim']}, {graph['seconds']:.0f} s, valid MRR {graph['mrr']:.3f}"
+        about = f"{graph['model']} {graph['dim']}, {graph['seconds']:.0f} s, "
+        about += f"valid MRR {graph['mrr']:.3f}"
         lines += [
             f"| {name} | {about} | {way} | {_row(graph[way])} |"
             for way in ("all", "lacking", "before")
