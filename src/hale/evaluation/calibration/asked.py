@@ -106,7 +106,7 @@ class AskedFit:
         answers = lists.entities[questions[rows], places]
         stand = standings.stand(lists, questions[rows], answers)
         chances = sigmoid(self.pooled.logits(stand.features, lists.relations[questions[rows]]))
-        return np.bincount(rows, chances, len(questions))
+        return np.bincount(rows, chances, len(questions)).astype(np.float64)
 
     def as_dict(self, graph: Graph) -> dict[str, Any]:
         """Ready for JSON, with the relations by name and direction."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,8 @@ from hale.evaluation.calibration.logistic import fit_logistic
 
 Floats = NDArray[np.float64]
 Weights = tuple[float, ...]
+
+SHARED = ("centre", "spread", "low", "high", "weights")
 
 # The spread of a group's weights around those of all, a priori, of features of spread one. Of .3,
 # .5, .7 and 1 the one with the lowest log loss on held-out halves of six graphs together.
@@ -66,10 +68,16 @@ class Pooled:
         centre, spread = kept.mean(axis=0), kept.std(axis=0)
         centre[0] = 0.0
         spread[spread < 1e-9] = 1.0
-        bare = cls(*map(_numbers, (centre, spread, low, high, np.zeros(len(centre)))))
+        nothing = np.zeros(len(centre))
+        bare = cls(
+            centre=_numbers(centre),
+            spread=_numbers(spread),
+            low=_numbers(low),
+            high=_numbers(high),
+            weights=_numbers(nothing),
+        )
         inputs, targets = bare._inputs(features), labels.astype(np.float64)
-        start = np.zeros(features.shape[1])
-        weights = fit_logistic(inputs, targets, start=start, ridge=RIDGE)
+        weights = fit_logistic(inputs, targets, start=nothing, ridge=RIDGE)
         offset, own = inputs @ weights, {}
         order = np.argsort(groups, kind="stable")
         bounds = np.flatnonzero(np.diff(groups[order])) + 1
@@ -77,27 +85,25 @@ class Pooled:
             departure = fit_logistic(
                 inputs[rows],
                 targets[rows],
-                start=start,
+                start=nothing,
                 ridge=1 / OWN_SPREAD**2,
                 offset=offset[rows],
             )
             own[int(groups[rows[0]])] = _numbers(departure)
-        return cls(bare.centre, bare.spread, bare.low, bare.high, _numbers(weights), own)
+        return replace(bare, weights=_numbers(weights), own=own)
 
     def as_dict(self) -> dict[str, Any]:
         """Ready for JSON, but for the groups: who knows their names writes them."""
-        names = ("centre", "spread", "low", "high", "weights")
-        return {name: list(getattr(self, name)) for name in names}
+        return {name: list(getattr(self, name)) for name in SHARED}
 
     @classmethod
     def from_dict(cls, values: dict[str, Any], own: Mapping[int, list[float]]) -> Pooled:
         """Back from ``as_dict``."""
-        names = ("centre", "spread", "low", "high", "weights")
-        parts = [_numbers(values[name]) for name in names]
+        parts = {name: _numbers(values[name]) for name in SHARED}
         every = {group: _numbers(weights) for group, weights in own.items()}
-        if len({len(part) for part in (*parts, *every.values())}) != 1:
+        if len({len(part) for part in (*parts.values(), *every.values())}) != 1:
             raise ValueError("all weights are of as many features")
-        return cls(*parts, every)
+        return cls(**parts, own=every)
 
 
 def _numbers(values: Any) -> Weights:

@@ -153,7 +153,7 @@ class Standings:
             beyond = np.maximum(beyond, lists.above[rows[away]])
         ranks[away] = 1 + beyond
         best, total = _others(lists, rows, places)
-        alone = np.isneginf(best)
+        single = np.isneginf(best)
         back = self.back(relations)
         held = self.known.holds(given, relations, answers)
         answer_known = self.known.counts(answers, back) - held
@@ -166,8 +166,8 @@ class Standings:
                 scores,
                 self._trained(answers, back, given[:, None], back_scores)[:, 0],
                 np.log(np.minimum(ranks, LISTED)),
-                np.clip(np.where(alone, 0.0, scores - np.where(alone, 0.0, best)), -FAR, FAR),
-                np.clip(np.where(alone, 0.0, scores - np.where(alone, 0.0, total)), -FAR, FAR),
+                np.clip(np.where(single, 0.0, scores - np.where(single, 0.0, best)), -FAR, FAR),
+                np.clip(np.where(single, 0.0, scores - np.where(single, 0.0, total)), -FAR, FAR),
                 odds(relations, given_known),
                 given_known == 0,
                 odds(back, answer_known),
