@@ -75,7 +75,8 @@ class Candidates:
             if sides.num_facts[relation] >= FEW:
                 tail_seen = sides.answer(relation, tails)
                 found[:, relation] &= tail_seen | sides.answer(relation + half, heads)
-        return found & (self.loops[:half] | (heads != tails)[:, None])
+        found &= self.loops[:half] | (heads != tails)[:, None]
+        return found
 
 
 class TypedCandidates(Candidates):
