@@ -319,13 +319,16 @@ def test_answers_of_a_type_or_a_set() -> None:
 
 
 def test_relations_join_what_they_have_joined() -> None:
-    """Persons and homes; a relation of an entity with itself has not been seen."""
+    """A person lives in a home and knows persons: of each, one was seen on its side, and what
+    stands nowhere in train is of no kind. Nobody has a relation with itself. That homes are homes
+    tells nothing more of them, so that who lives may live anywhere.
+    """
     run = run_of(homes())
     pairs = [("e0", "e12"), ("e0", "e15"), ("e12", "e0"), ("e0", "e0"), ("e16", "e12")]
     found = predict_many(run, [(head, None, tail) for head, tail in pairs])
-    assert [[answer.name for answer in answers] for answers in found] == [
+    assert [sorted(answer.name for answer in answers) for answers in found] == [
         ["lives"],
-        ["knows"],
+        ["knows", "lives"],
         [],
         [],
         [],

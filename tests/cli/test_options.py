@@ -27,7 +27,7 @@ FLAGS = {
 }
 OWN = {
     "train": {"graph", "out_folder", "resume", "overwrite", "columns", "header", "labels"}
-    | {"holdout", "split_seed", "skip_bad", "full_evaluation", "as_json"},
+    | {"types", "type_relation", "holdout", "split_seed", "skip_bad", "full_evaluation", "as_json"},
     "tune": {"graph", "budget", "trial", "folder", "skip_bad", "as_json"},
     "update": {"run", "facts", "remove", "out_folder", "overwrite", "holdout", "anchor", "focus"}
     | {"rate", "tolerance", "skip_bad", "columns", "header", "as_json"},

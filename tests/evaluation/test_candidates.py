@@ -104,3 +104,27 @@ def test_who_answers_for_itself(toy: Graph) -> None:
     """One of 41 'near' facts is a loop; of 'rare' and 'in' none is, in either direction."""
     assert Candidates(toy).loops.tolist() == [False, True, False] * 2
     assert Candidates(toy, anything=True).loops.tolist() == [False, True, False] * 2
+
+
+def test_relations_that_may_join_two_entities() -> None:
+    """'in' leads from persons 0 to 9 to the places 20 and 21, which lie 'near' 22; persons are
+    'near' each other too. So 22 is of the kind of places, and 12 of that of persons.
+    """
+    born = [(person, 0, 20 + person % 2) for person in range(10)]
+    near = [*NEAR, (20, 1, 22), (21, 1, 22), (22, 1, 20), (22, 1, 21)]
+    candidates = Candidates(graph_of(born + near))
+    pairs = np.array([(0, 20), (12, 20), (0, 22), (12, 22), (20, 0), (0, 23), (23, 20), (3, 3)])
+    assert candidates.join(*pairs.T)[:, 0].tolist() == [
+        True,
+        True,  # a place that was seen, and a person who was not
+        True,  # and the other way round
+        False,  # neither was seen
+        False,  # nor was 20 in a place, nor 0 a place
+        False,  # 23 stands nowhere
+        False,
+        False,  # no loops
+    ]
+    few = candidates.join(*pairs.T)[:, 2]
+    assert few.all(), "of no facts nothing is known"
+    anything = Candidates(graph_of(born + near), anything=True).join(*pairs.T)
+    assert anything[:, 0].tolist() == [True] * 7 + [False]

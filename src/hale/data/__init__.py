@@ -5,6 +5,8 @@ lines           lines of text files as columns, in parts
 names           a column of texts that reads like a sequence
 vocabulary      names in id order, and the way back
 known_answers   which entities answer a query
+sides           which entities stand on which side of a relation
+types           what kind of things entities are
 keys            triples and queries as numbers: is this triple known?
 sources/        the one reader: files and tables -> rows of names -> Graph
 datasets/       graphs by name: bundled, cached, downloaded

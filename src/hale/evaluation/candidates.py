@@ -60,27 +60,22 @@ class Candidates:
             return self.among if likely is None else likely
         return common(likely, self.among)
 
-    def holds(self, relation: int, entities: Ids) -> NDArray[np.bool_]:
-        """Which of some entities may answer queries of a relation: (n,) -> (n,)."""
-        inside = np.ones(len(entities), dtype=bool)
-        if self.among is not None:
-            inside = places_in(self.among, entities) >= 0
-        if self.anything:
-            return inside
-        if self.open(relation):
-            return inside & self.sides.of_kind(relation, entities)
-        return inside & self.sides.answer(relation, entities)
-
     def join(self, heads: Ids, tails: Ids) -> NDArray[np.bool_]:
         """Which relations may lead from one entity to another: (B,), (B,) -> (B, R).
 
-        Those that may have the tail as an answer to the head, and the head to the tail.
+        Both are of the kind of those seen on their side, and one of them was seen there, or few
+        facts tell. An entity is joined to itself where the relation loops. With ``anything`` all
+        others may.
         """
-        half = len(self.loops) // 2
-        alike, found = heads == tails, np.empty((len(heads), half), dtype=bool)
-        for relation in range(half):
-            both = self.holds(relation, tails) & self.holds(relation + half, heads)
-            found[:, relation] = both & (self.loops[relation] | ~alike)
+        sides, half = self.sides, len(self.loops) // 2
+        found = np.ones((len(heads), half), dtype=bool)
+        for relation in range(half if not self.anything else 0):
+            found[:, relation] &= sides.of_kind(relation, tails)
+            found[:, relation] &= sides.of_kind(relation + half, heads)
+            if sides.num_facts[relation] >= FEW:
+                tail_seen = sides.answer(relation, tails)
+                found[:, relation] &= tail_seen | sides.answer(relation + half, heads)
+        found &= self.loops[:half] | (heads != tails)[:, None]
         return found
 
 
