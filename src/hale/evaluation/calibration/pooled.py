@@ -18,7 +18,7 @@ Weights = tuple[float, ...]
 SHARED = ("centre", "spread", "low", "high", "weights")
 
 # The spread of a group's weights around those of all, a priori, of features of spread one. Of .3,
-# .5, .7 and 1 the one with the lowest log loss on held-out halves of six graphs together.
+# .5 and .7 the one with the lowest log loss on held-out halves of six graphs together.
 OWN_SPREAD = 0.5
 OUTSIDE = 0.001  # share of a feature's values below its range, and above it
 # What keeps the weights of all finite where the data part cleanly.

@@ -14,8 +14,7 @@ from hale.evaluation.calibration.standing import LISTED, Lists, Standings
 Floats = NDArray[np.float64]
 Labels = NDArray[np.bool_]
 
-# Questions of each direction that lack a fact; as many more lack none. Some seconds at 10^5
-# entities, and enough: twice as many change the log loss in the third digit.
+# Questions of each direction that lack a fact; as many more lack none. Two seconds at 10^5 entities.
 MOST = 2000
 
 
