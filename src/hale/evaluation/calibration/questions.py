@@ -14,7 +14,8 @@ from hale.evaluation.calibration.standing import LISTED, Lists, Standings
 Floats = NDArray[np.float64]
 Labels = NDArray[np.bool_]
 
-# Questions of each direction that lack a fact; as many more lack none. Two seconds at 10^5 entities.
+# Questions of each direction that lack a fact; as many more lack none. Two seconds at 10^5
+# entities.
 MOST = 2000
 
 
