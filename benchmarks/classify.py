@@ -8,12 +8,15 @@
 The graphs and their hard negatives (valid_negatives.txt, test_negatives.txt beside
 the splits) are looked for in the folders of HALE_DATA.
 
-Three ways, each with thresholds and curves from validation only:
+Four ways, each from validation only:
 
     hard       hard negatives in validation and in test: the paper's way
-    sampled    random corruptions in both, as where no negatives are to be had
+    sampled    random corruptions in both
     cold       random corruptions in validation, hard negatives in test: nothing is
                learnt about what hard negatives look like
+    questions  no negatives in validation (the default: answers to its questions), hard
+               negatives in test, of which far fewer are facts than of claims here: p is
+               how often such an answer is one, so few claims reach one half
 
 Which method is the default was chosen without the test split: `halves` fits each on one half of
 the validation triples and negatives and judges it on the other.
@@ -70,26 +73,27 @@ def judge(run: hale.Run, negatives: dict[str, Ids]) -> tuple[list[dict[str, Any]
     """The rows of one run, and its qualities to draw."""
     test = run.graph.test
     random = corrupt(run.graph, test, seed=TEST_SEED)
+    corrupted = corrupt(run.graph, run.graph.valid, seed=0)
     ways = {
         "hard": (negatives["valid"], negatives["test"]),
-        "sampled": (None, random),
-        "cold": (None, negatives["test"]),
+        "sampled": (corrupted, random),
+        "cold": (corrupted, negatives["test"]),
+        "questions": (None, negatives["test"]),
     }
     rows, drawn = [], {}
     for way, (for_valid, for_test) in ways.items():
-        for method in METHODS:
+        for method in METHODS if for_valid is not None else (None,):
             calibration = calibrate(run, method=method, negatives=for_valid, save=False)
             quality = _quality(run, calibration, for_test)
             rows.append(
                 {
                     "graph": run.graph.name,
                     "way": way,
-                    "method": method,
-                    "own_fits": len(calibration.fits.by_relation),
+                    "method": method or "questions",
                     **quality.as_dict(),
                 }
             )
-            if method == METHODS[0]:
+            if method in (METHODS[0], None):
                 drawn[f"{run.graph.name}, {way}"] = quality
     return rows, drawn
 
@@ -170,8 +174,9 @@ def page(result: dict[str, Any]) -> str:
         "CoDEx paper",
         "(hard negatives in validation and test), `sampled` has random corruptions in both, `cold` "
         "random ones in",
-        "validation and hard ones in test. The calibration error is the expected calibration "
-        "error over ten bins.",
+        "validation and hard ones in test, `questions` the answers to validation queries and hard "
+        "ones in test. The calibration error",
+        "is the expected calibration error over ten bins.",
         "",
     ]
     for run in result["runs"]:

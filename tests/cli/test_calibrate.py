@@ -21,12 +21,20 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_calibrate(run: Path) -> None:
     found = as_json(hale("calibrate", run, "--json"))
-    assert found["method"] == "isotonic"
-    assert found["by_relation"].keys() == {"next"}
+    assert found["kind"] == "questions"
+    assert found["meaning"].startswith("p: of answers like this one, the share that are held-out")
     stored = json.loads((run / "calibration.json").read_text())
-    assert {"run": "run", **stored} == found
+    assert {"run": "run", "version": 2, **found} == {"run": "run", **stored}
+    shown = hale("calibrate", run)
+    assert shown.exit_code == 0, shown.stderr
+    said = " ".join(shown.stdout.split())
+    assert "questions that lack a fact and" in said
+    assert "0.9 and more" in said
+    assert "expected calibration error: 0." in said
+    assert "counts as false, though it may be true" in said
     shown = hale("calibrate", run, "--method", "platt", "--negatives", "false.tsv")
     assert shown.exit_code == 0, shown.stderr
+    assert "of validation triples and the negatives given" in " ".join(shown.stdout.split())
     assert "platt against given negatives, on line" in shown.stdout
     assert "all together, for 1 with few" in shown.stdout
     stored = json.loads((run / "calibration.json").read_text())
@@ -37,6 +45,7 @@ def test_calibrate(run: Path) -> None:
     ("arguments", "message"),
     [
         (["calibrate", "run", "--method", "plat"], "Did you mean 'platt'"),
+        (["calibrate", "run", "--method", "platt"], "give negatives, or no method"),
         (["calibrate", "run", "--negatives", "labelled.tsv"], "three columns, no labels"),
         (["calibrate", "run", "--negatives", "none.tsv"], "no such file"),
     ],

@@ -27,12 +27,17 @@ def test_classify(run: Path) -> None:
     assert "hale calibrate run would keep it" in " ".join(shown.stderr.split())
     assert "p1 (one)" in shown.stdout
     assert "accuracy" not in shown.stdout
+    assert "p: of answers like this one" in shown.stderr
     again = as_json(hale("classify", run, "true.tsv", "--json"))
-    assert [row["verdict"] for row in again["triples"]] == [True, True]
+    assert [row["known"] for row in again["triples"]] == ["valid", "train"]
+    assert [row["verdict"] for row in again["triples"]] == [
+        row["known"] == "train" or row["probability"] >= 0.5 for row in again["triples"]
+    ]
     assert set(again) == {"run", "triples"}
 
 
 def test_classify_with_labels(run: Path) -> None:
+    assert hale("calibrate", run, "--negatives", "false.tsv").exit_code == 0
     found = as_json(hale("classify", run, "labelled.tsv", "--json"))
     assert [row["label"] for row in found["triples"]] == [True, False, False]
     assert [row["verdict"] for row in found["triples"]] == [True, False, True]
@@ -47,6 +52,7 @@ def test_classify_with_labels(run: Path) -> None:
 
 
 def test_written_to_a_file(run: Path) -> None:
+    assert hale("calibrate", run, "--negatives", "false.tsv").exit_code == 0
     assert hale("classify", run, "labelled.tsv", "--out", "v.csv").exit_code == 0
     assert hale("classify", run, "labelled.tsv", "--out", "v.parquet").exit_code == 0
     frames = [pl.read_csv("v.csv"), pl.read_parquet("v.parquet")]
@@ -54,7 +60,7 @@ def test_written_to_a_file(run: Path) -> None:
         assert frame["label"].to_list() == [True, False, False]
         assert frame["verdict"].to_list() == [True, False, True]
     assert frames[0].columns == frames[1].columns
-    assert not list(Path().glob(".*"))
+    assert [path.name for path in Path().glob(".*")] == [".run.lock"], "of the calibration"
     assert hale("classify", run, "labelled.tsv", "--out", "new/v.tsv").exit_code == 0
     assert pl.read_csv("new/v.tsv", separator="\t").equals(frames[0])
     Path("file").touch()

@@ -26,17 +26,9 @@ FLAGS = {
     },
 }
 OWN = {
-    "train": {
-        "graph",
-        "out_folder",
-        "resume",
-        "overwrite",
-        "columns",
-        "header",
-        "weights",
-        "labels",
-    }
-    | {"holdout", "split_seed", "skip_bad", "full_evaluation", "track", "as_json"},
+    "train": {"graph", "out_folder", "resume", "overwrite", "columns", "header", "labels"}
+    | {"weights", "types", "type_relation", "holdout", "split_seed", "skip_bad"}
+    | {"full_evaluation", "plan", "track", "as_json"},
     "tune": {"graph", "budget", "trial", "folder", "skip_bad", "as_json"},
     "update": {"run", "facts", "remove", "out_folder", "overwrite", "holdout", "anchor", "focus"}
     | {"rate", "tolerance", "full_evaluation", "skip_bad", "columns", "header", "weights"}

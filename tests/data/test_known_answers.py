@@ -127,3 +127,12 @@ def test_memory_of_an_index() -> None:
     assert held < 2 * count * 16 + 100_000
     assert peak < 2 * count * 40 + 40 * known_answers.PART
     assert more < 100_000
+
+
+def test_which_facts_it_holds_in_one_index_or_several() -> None:
+    one = KnownAnswers.both_ways([array([(0, 0, 1)])], 2)
+    both = KnownAnswers.both_ways([array([(3, 1, 2)])], 2, beside=one)
+    heads, relations = np.array([0, 0, 1, 2, 3]), np.array([0, 0, 2, 3, 1])
+    answers = np.array([1, 2, 0, 3, 2])
+    assert one.holds(heads, relations, answers).tolist() == [True, False, True, False, False]
+    assert both.holds(heads, relations, answers).tolist() == [True, False, True, True, True]

@@ -50,8 +50,10 @@ def test_the_vector_database_gives_the_answers_of_predict(run: Run) -> None:
     scope: dict[str, Any] = {}
     exec(code, scope)
     scope["database"].close()
-    exact = hale.predict(run, head="Marie Curie", relation="works_in", k=5)
-    found = scope["answers"]
+    # an index holds all entities, and so the head itself
+    found = [(name, distance) for name, distance in scope["answers"] if name != "Marie Curie"]
+    exact = hale.predict(run, head="Marie Curie", relation="works_in", k=len(found), anything=True)
+    assert len(found) >= 4
     assert [name for name, _ in found] == [answer.entity for answer in exact]
     scores = [-(distance**2) for _, distance in found]
     np.testing.assert_allclose(scores, [answer.score for answer in exact], atol=1e-5)
@@ -65,9 +67,11 @@ def test_the_queries_and_the_index_of_the_page(
     scope: dict[str, Any] = {}
     exec(query + search, scope)
     assert scope["heads"].shape == (2, 6)
-    exact = hale.predict(run, head="Marie Curie", relation="works_in", k=10)
+    exact = hale.predict(run, head="Marie Curie", relation="works_in", k=10, anything=True)
     printed = [line.rsplit(" ", 1)[0] for line in capsys.readouterr().out.splitlines()]
-    assert printed == [answer.entity for answer in exact]
+    others = [name for name in printed if name != "Marie Curie"]
+    assert len(others) >= 9
+    assert others == [answer.entity for answer in exact][: len(others)]
 
 
 def test_the_page_tells_of_every_format_and_every_model() -> None:

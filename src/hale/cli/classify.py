@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from hale.cli.app import err, out, print_json, read_labelled_file, reporting
+from hale.cli.app import err, out, print_json, read_labelled_file, reporting, tell_meaning
 from hale.cli.options import Device, Json, OutFile, RunPath, SkipBad
 from hale.errors import InputError
 
@@ -80,6 +80,7 @@ def classify(
         err.print(f"{rows} of {len(verdicts):,} triples shown; --out FILE or --json has all")
     if quality is not None:
         out.print(quality_table(quality))
+    tell_meaning(loaded)
 
 
 def _with_negatives(true: LabelledTriples, false: LabelledTriples) -> tuple[Any, Any]:
@@ -101,7 +102,7 @@ def _judge(run: Run, ids: Any) -> Any:
     calibration = load_calibration(run)
     if calibration is None:
         err.print(
-            "the run is not calibrated: done now, against random corruptions, and not kept; "
+            "the run is not calibrated: done now, on its validation triples, and not kept; "
             f"hale calibrate {run.path} would keep it"
         )
         calibration = calibrate_run(run, save=False)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hale.cli.app import err, out, print_json, reporting, tell_file
+from hale.cli.app import err, out, print_json, reporting, tell_file, tell_meaning
 from hale.cli.completion import complete_relation
 from hale.cli.options import (
     Anything,
@@ -96,3 +96,5 @@ def discover(
         print_json({"run": str(run), "facts": [fact.as_dict() for fact in facts]})
     else:
         out.print(facts_table(facts, f"{loaded.graph.name}, facts that it lacks"))
+        if any(fact.probability is not None for fact in facts):
+            tell_meaning(loaded)

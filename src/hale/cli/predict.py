@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from hale.cli.app import err, out, print_json, reporting, tell_file
+from hale.cli.app import err, out, print_json, reporting, tell_file, tell_meaning
 from hale.cli.completion import complete_entity, complete_relation
 from hale.cli.options import (
     Anything,
@@ -121,8 +121,12 @@ def predict(
     elif as_json:
         print_json({"run": str(run), **next(found).as_dict()})
     else:
+        sure = False
         for answers in found:
             out.print(answers_table(loaded.graph, answers))
+            sure = sure or any(answer.probability is not None for answer in answers)
+        if sure:
+            tell_meaning(loaded)
 
 
 def _check_ways(

@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from hale.answers.explanation import Explanation
     from hale.answers.neighborhood import Neighbor
     from hale.data.graph import Graph
-    from hale.evaluation.calibration import Calibration
+    from hale.evaluation.calibration import ByNegatives
     from hale.evaluation.classification import Verdicts
-    from hale.evaluation.reliability import Quality
+    from hale.evaluation.reliability import Quality, Reliability
     from hale.runs.run import Run
 
 
@@ -130,12 +130,31 @@ def explanation_tables(found: Explanation) -> list[Table]:
     return [about, support]
 
 
-def fits_table(run: Run, calibration: Calibration) -> Table:
+def reliability_table(found: Reliability, title: str) -> Table:
+    """Shown answers by how sure: their mean probability, and the share of them that was true."""
+    table = Table(
+        title=f"{title}: answers shown, each half judged by a fit of the other",
+        title_justify="left",
+        box=None,
+        header_style="bold",
+    )
+    table.add_column("probability")
+    for column in ("answers", "mean p", "share true"):
+        table.add_column(column, justify="right")
+    for band in found.bands:
+        name = f"{band.low:g} and more" if band.high == 1 else f"{band.low:g} to {band.high:g}"
+        table.add_row(name, f"{band.count:,}", _share(band.probability), _share(band.share))
+    mean = sum(band.count * (band.probability or 0.0) for band in found.bands) / found.count
+    table.add_row("all", f"{found.count:,}", f"{mean:.3f}", f"{found.hits / found.count:.3f}")
+    return table
+
+
+def fits_table(run: Run, calibration: ByNegatives) -> Table:
     """What was fitted, for all relations together and for each with enough triples."""
     import numpy as np
 
     fits, relations = calibration.fits, run.graph.relations
-    title = f"{calibration.method} against {calibration.negatives} negatives, on {run.graph.name}"
+    title = f"{calibration.method} against given negatives, on {run.graph.name}"
     table = Table(title=title, title_justify="left", box=None, header_style="bold")
     table.add_column("relation", overflow="fold")
     for column in ("positives", "negatives", "threshold", "p at threshold"):
@@ -162,6 +181,7 @@ def verdicts_table(verdicts: Verdicts, labels: NDArray[np.bool_] | None, *, most
         table.add_column(column, overflow="fold")
     table.add_column("verdict")
     table.add_column("probability", justify="right")
+    table.add_column("known in")
     if labels is not None:
         table.add_column("label")
     for place, verdict in enumerate(verdicts[:most]):
@@ -172,6 +192,7 @@ def verdicts_table(verdicts: Verdicts, labels: NDArray[np.bool_] | None, *, most
             _of(graph, verdict.tail),
             _word(verdict.verdict),
             f"{verdict.probability:.3f}",
+            verdict.known or "",
             *label,
         )
     return table

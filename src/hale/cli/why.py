@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from hale.cli.app import out, print_json, reporting
+from hale.cli.app import out, print_json, reporting, tell_meaning
 from hale.cli.completion import complete_entity, complete_relation
 from hale.cli.options import Device, Json, RunPath
 
@@ -40,3 +40,5 @@ def why(
         return
     for table in explanation_tables(found):
         out.print(table)
+    if found.probability is not None:
+        tell_meaning(loaded)

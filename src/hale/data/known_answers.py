@@ -217,6 +217,14 @@ class KnownAnswers:
             counts[asked] += np.bincount(rows[new], minlength=len(asked))
         return counts
 
+    def holds(self, heads: Ids, relations: Ids, answers: Ids) -> NDArray[np.bool_]:
+        """Which of these are facts: (n,), (n,), (n,) -> (n,)."""
+        keys = self._key(heads, relations)
+        found = np.zeros(len(keys), dtype=bool)
+        for index in self._parts:
+            found |= index.holds(keys, answers)
+        return found
+
     def of(self, heads: Ids, relations: Ids) -> tuple[Ids, Ids]:
         """Known answers of queries (B,), (B,) as pairs (row, entity), by row.
 

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from hale.data.graph import Graph, Ids
+from hale.data.graph import SPLITS, Graph, Ids, Split
+from hale.data.keys import Codes
 from hale.data.results import Framed
 from hale.data.sources.labelled import triples_of
 from hale.errors import InputError
-from hale.evaluation.calibration import Calibration, calibration_of, triple_scores
+from hale.evaluation.calibration import Calibration, calibration_of
 from hale.evaluation.reliability import Quality
 from hale.runs.run import RunSource, open_run
 
@@ -29,7 +31,8 @@ class Verdict:
     verdict: bool
     probability: float
     score: float
-    threshold: float
+    threshold: float | None  # of the score, where negatives were given; else p of one half decides
+    known: Split | None = None  # that holds the triple
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -40,12 +43,8 @@ class Verdicts(Framed, Sequence[Verdict]):
     triples: Ids  # (n, 3)
     scores: NDArray[np.float64]  # (n,)
     probabilities: NDArray[np.float64]  # (n,)
-    thresholds: NDArray[np.float64]  # (n,)
-
-    @property
-    def true(self) -> NDArray[np.bool_]:
-        """Whether each score reaches its relation's threshold: (n,)."""
-        return self.scores >= self.thresholds
+    true: NDArray[np.bool_]  # (n,)
+    thresholds: NDArray[np.float64] | None = None  # (n,) of the scores, where they decide
 
     def quality(self, labels: Sequence[bool] | NDArray[np.bool_]) -> Quality:
         """Accuracy, F1 and calibration error against labels (n,)."""
@@ -53,6 +52,11 @@ class Verdicts(Framed, Sequence[Verdict]):
         if truth.shape != (len(self),):
             raise InputError(f"Expected {len(self)} labels, got shape {truth.shape}.")
         return Quality.of(truth, self.true, self.probabilities)
+
+    @cached_property
+    def splits(self) -> Codes:
+        """Which split holds each triple: a place in SPLITS, or -1: (n,)."""
+        return self.graph.split_index.codes(self.triples)
 
     def __len__(self) -> int:
         return len(self.triples)
@@ -65,10 +69,11 @@ class Verdicts(Framed, Sequence[Verdict]):
             head=self.graph.entities[head],
             relation=self.graph.relations[relation],
             tail=self.graph.entities[tail],
-            verdict=bool(self.scores[place] >= self.thresholds[place]),
+            verdict=bool(self.true[place]),
             probability=float(self.probabilities[place]),
             score=float(self.scores[place]),
-            threshold=float(self.thresholds[place]),
+            known=None if self.splits[place] < 0 else SPLITS[self.splits[place]],
+            threshold=None if self.thresholds is None else float(self.thresholds[place]),
         )
 
     def __iter__(self) -> Iterator[Verdict]:
@@ -87,8 +92,10 @@ class Verdicts(Framed, Sequence[Verdict]):
             "verdict": self.true,
             "probability": self.probabilities,
             "score": self.scores,
-            "threshold": self.thresholds,
+            "known": pl.Series([*SPLITS, None]).gather(self.splits % (len(SPLITS) + 1)),
         }
+        if self.thresholds is not None:
+            columns["threshold"] = self.thresholds
         return pl.DataFrame(columns, schema_overrides=dict.fromkeys(_LABELS, pl.String))
 
     def __repr__(self) -> str:
@@ -110,20 +117,22 @@ def classify(
 ) -> Verdicts:
     """Judge triples: rows of names (head, relation, tail), a frame or file of them, or ids (n, 3).
 
-    A triple is true if its score reaches the threshold of its relation, the one
-    that was right most often on the validation triples and their negatives
-    (Safavi & Koutra 2020, section 5.2). The probability comes from a smooth
-    curve, so close to the threshold the two can disagree about one half. Without
-    ``calibration`` that of the run is taken, or made now against sampled negatives.
+    Its probability is that of the calibration: how often answers like it are facts, the triple
+    being asked as the question that has fewer answers; or, where negatives were given, what its
+    score says against those. It is true if train holds it or its probability is one half or more;
+    with negatives, if the score reaches the threshold of its relation, the one that was right most
+    often on the validation triples and the negatives (Safavi & Koutra 2020, section 5.2). Without
+    ``calibration`` that of the run is taken, or made now on questions.
     """
     run = open_run(run)
     found = calibration or calibration_of(run)
     ids = triples_of(triples, run.graph)
-    scores = triple_scores(run.model, ids)
+    judged = found.judge(run).claims(ids)
     return Verdicts(
         graph=run.graph,
         triples=ids,
-        scores=scores,
-        probabilities=found.probability(scores, ids[:, 1]),
-        thresholds=found.threshold(ids[:, 1]),
+        scores=judged.scores,
+        probabilities=judged.probabilities,
+        true=judged.true,
+        thresholds=judged.thresholds,
     )

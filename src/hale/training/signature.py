@@ -22,7 +22,7 @@ def train(
     observer: Observer | None = None,
     progress: bool = False,
     track: str | None = None,
-    recipe: Literal["auto", "paper", "none"] | None = None,
+    recipe: str | Path | None = None,
     model: str | None = None,
     dim: int | None = None,
     init_scale: float | None = None,
@@ -79,7 +79,9 @@ def train(
     everything saved; ``run.summary.stopped_by`` says so.
 
     ``resume=True`` goes on with the run in ``out`` after any kind of end, with
-    the settings and the graph that it has; those given beside it must agree.
+    the settings and the graph that it has; those given beside it must agree, but for ``budget``,
+    ``epochs``, ``patience`` and ``threads``: another limit extends the run, whose learning rate
+    is then what it would be at this point of a run with that limit.
 
     ``progress=True`` tells on stderr how it goes, also in a notebook. ``track`` writes losses and
     validations where TensorBoard ('tensorboard'), MLflow ('mlflow') or Weights & Biases ('wandb',
@@ -88,8 +90,8 @@ def train(
     Settings, each None unless given, then as told here; d, lambda_, lr are other words for dim,
     weight, learning_rate:
 
-    recipe (Literal["auto", "paper", "none"]; 'auto'): What fills in settings that are not
-        given: auto (the graph's recipe, or a rule by its size), paper or none.
+    recipe (str | Path; 'auto'): What fills in settings that are not given: auto (the graph's
+        recipe, or a rule by its size), paper, none, or a file that 'hale tune' wrote.
     model (str; 'rotl'): Model; 'hale models' lists them.
     dim (int; 32): Size of an entity vector (d).
     init_scale (float; 0.1): Standard deviation of the entity vectors at the start.

@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 import torch
 
-from hale.errors import EvaluationError, InputError, RunError, UnknownNameError
+from hale.errors import EvaluationError, HaleWarning, InputError, RunError, UnknownNameError
 from hale.evaluation.calibration import (
-    Calibration,
+    ByNegatives,
+    ByQuestions,
     calibrate,
     calibration_of,
     corrupt,
@@ -23,6 +24,8 @@ from hale.models import make_model
 from hale.runs.folder import RunFolder
 from hale.runs.run import Run, load_run
 from tests.line_run import line_run
+
+NEGATIVES = np.array([[0, 0, 3]] * 12)
 
 
 @pytest.fixture
@@ -44,8 +47,9 @@ def test_scores_by_hand_in_both_directions() -> None:
 def test_fitted_by_relation_and_else_by_all_together() -> None:
     run = line_run()
     graph = run.graph
-    found = calibrate(run, method="platt", seed=4)
     false = corrupt(graph, graph.valid, seed=4)
+    found = calibrate(run, method="platt", negatives=false)
+    assert isinstance(found, ByNegatives)
     triples = np.concatenate([graph.valid, false])
     scores, labels = triple_scores(run.model, triples), np.arange(len(triples)) < 14
     mine = triples[:, 1] == 0
@@ -56,12 +60,12 @@ def test_fitted_by_relation_and_else_by_all_together() -> None:
     assert (own.positives, own.negatives) == (12, 12)
     ask = np.array([0.0, -1.0, 0.0, -1.0])
     np.testing.assert_allclose(
-        found.probability(ask, np.array([0, 0, 1, 1])),
+        found.fits.probabilities(ask, np.array([0, 0, 1, 1])),
         [*own.curve.probability(ask[:2]), *overall.curve.probability(ask[:2])],
     )
     # every fact scores 0 and no corruption does, so the cut lies between
     highest = scores[~labels & mine].max()
-    assert found.threshold(np.array([0]))[0] == highest / 2
+    assert found.fits.thresholds(np.array([0]))[0] == highest / 2
     assert (found.probability_of(run, graph.valid[:1]) > 0.5).all()
     asked = np.array([[4, 0, 7], [4, 1, 7]])  # they score -4 and -1
     np.testing.assert_allclose(
@@ -76,20 +80,42 @@ def test_fitted_by_relation_and_else_by_all_together() -> None:
 @pytest.mark.parametrize("method", ["platt", "isotonic"])
 def test_kept_with_the_run(stored: Run, method: str) -> None:
     assert load_calibration(stored) is None
-    made = calibrate(stored, method=method, seed=2)
+    made = calibrate(stored, method=method, negatives=NEGATIVES)
     assert stored.path is not None
     values = json.loads((stored.path / "calibration.json").read_text())
     assert values["by_relation"].keys() == {"next"}
-    assert (values["method"], values["negatives"], values["seed"]) == (method, "sampled", 2)
+    assert (values["version"], values["kind"], values["method"]) == (2, "negatives", method)
     assert load_calibration(load_run(stored.path)) == made
+
+
+def test_one_on_questions_is_kept_too(stored: Run) -> None:
+    made = calibrate(stored, seed=3)
+    assert isinstance(made, ByQuestions)
+    assert stored.path is not None
+    values = json.loads((stored.path / "calibration.json").read_text())
+    assert (values["version"], values["kind"], values["seed"]) == (2, "questions", 3)
+    assert load_calibration(load_run(stored.path)) == made
+    assert calibrate(stored, save=False) == calibrate(stored, seed=0, save=False)
+
+
+@pytest.mark.parametrize(("negatives", "again"), [("sampled", "run$"), ("given", "--negatives FI")])
+def test_one_of_an_earlier_version_is_refused(stored: Run, negatives: str, again: str) -> None:
+    """It has no version; its probabilities were against random corruptions."""
+    assert stored.path is not None
+    file = stored.path / "calibration.json"
+    file.write_text(json.dumps({"method": "isotonic", "negatives": negatives}))
+    with pytest.raises(RunError, match=rf"another version.*hale calibrate .*{again}"):
+        load_calibration(stored)
+    with pytest.warns(HaleWarning, match="no probabilities: .*another version"):
+        assert kept_calibration(stored) is None
 
 
 def test_given_negatives(stored: Run) -> None:
     false = np.array([[0, 0, 3]] * 12)
     found = calibrate(stored, negatives=false)
-    assert (found.negatives, found.seed) == ("given", None)
     # facts at 0, negatives at -(0 + 1 - 3)^2
-    assert found.threshold(np.array([0]))[0] == -2.0
+    assert isinstance(found, ByNegatives)
+    assert found.fits.thresholds(np.array([0]))[0] == -2.0
 
 
 def test_stale_after_the_weights_changed(stored: Run) -> None:
@@ -103,15 +129,15 @@ def test_stale_after_the_weights_changed(stored: Run) -> None:
 
 
 def test_made_on_demand_without_a_trace(stored: Run) -> None:
-    assert isinstance(calibration_of(stored), Calibration)
+    assert isinstance(calibration_of(stored), ByQuestions)
     assert load_calibration(stored) is None
-    made = calibrate(stored, method="platt")
+    made = calibrate(stored, method="platt", negatives=NEGATIVES)
     assert calibration_of(stored) == made
 
 
 def test_a_damaged_file_is_named(stored: Run) -> None:
     assert stored.path is not None
-    calibrate(stored)
+    calibrate(stored, negatives=NEGATIVES)
     file = stored.path / "calibration.json"
     whole = file.read_text()
     for damage in ("{", "[]", whole.replace('"isotonic"', '"plat"'), whole.replace("next", "nxt")):
@@ -123,7 +149,9 @@ def test_a_damaged_file_is_named(stored: Run) -> None:
 def test_faults() -> None:
     run = line_run()
     with pytest.raises(UnknownNameError, match="Did you mean 'platt'"):
-        calibrate(run, method="plat")
+        calibrate(run, method="plat", negatives=NEGATIVES)
+    with pytest.raises(InputError, match="'platt' is one of curves against negatives"):
+        calibrate(run, method="platt")
     with pytest.raises(InputError, match=r"no negatives to calibrate against\.$"):
         calibrate(run, negatives=np.empty((0, 3), dtype=np.int64))
     with pytest.raises(InputError, match="no valid triples"):
@@ -132,6 +160,8 @@ def test_faults() -> None:
         run.model.entity.weight[0] = torch.nan
     with pytest.raises(EvaluationError, match="not finite"):
         calibrate(run)
+    with pytest.raises(EvaluationError, match="not finite"):
+        calibrate(run, negatives=NEGATIVES)
 
 
 def line_run_without_valid() -> Run:
@@ -153,23 +183,12 @@ def test_what_is_ruled_out_bends_no_curve() -> None:
     loop = np.array([[1, 0, 1]])
     plain = calibrate(run, method="platt", negatives=others, save=False)
     with_loop = calibrate(run, method="platt", negatives=np.concatenate([others, loop]), save=False)
+    assert isinstance(plain, ByNegatives)
+    assert isinstance(with_loop, ByNegatives)
     assert with_loop.fits == plain.fits
     assert with_loop.probability_of(run, loop)[0] <= plain.probability_of(run, others).min()
     with pytest.raises(InputError, match="all are ruled out"):
         calibrate(run, negatives=loop, save=False)
-
-
-def test_the_seed_is_zero_unless_it_is_given() -> None:
-    assert calibrate(line_run()) == calibrate(line_run(), seed=0)
-    assert calibrate(line_run()).seed == 0
-
-
-def test_every_corruption_may_be_a_fact() -> None:
-    run = line_run(4, num_valid=1)
-    every = np.array([[h, r, t] for h in range(4) for r in range(2) for t in range(4)])
-    object.__setattr__(run.graph, "valid", every)
-    with pytest.raises(InputError, match="every corruption is a known fact"):
-        calibrate(run)
 
 
 def test_a_fingerprint_tells_shapes_and_names_apart() -> None:
@@ -203,5 +222,5 @@ def test_scores_are_taken_in_chunks_of_65536_triples(monkeypatch: pytest.MonkeyP
 
 def test_a_kept_calibration_is_read_and_none_is_made(stored: Run) -> None:
     assert kept_calibration(stored) is None
-    made = calibrate(stored, method="platt")
+    made = calibrate(stored, method="platt", negatives=NEGATIVES)
     assert kept_calibration(stored) == made

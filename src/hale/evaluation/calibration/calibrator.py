@@ -3,157 +3,73 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
-from typing import Any
+import warnings
 
 import numpy as np
-from numpy.typing import NDArray
 
-from hale.data.graph import Graph, Ids
 from hale.data.sources.labelled import triples_of
-from hale.errors import InputError, RunError, UnknownNameError
-from hale.evaluation.calibration.fits import METHODS, MINIMUM, Fit, Fits
-from hale.evaluation.calibration.negatives import corrupt
-from hale.evaluation.calibration.scores import triple_scores
+from hale.errors import HaleWarning, InputError, RunError, UnknownNameError
+from hale.evaluation.calibration.base import Calibration
+from hale.evaluation.calibration.by_negatives import ByNegatives, fit_negatives
+from hale.evaluation.calibration.by_questions import ByQuestions, fit_questions
+from hale.evaluation.calibration.fits import METHODS
 from hale.models import Model
-from hale.models.base import LAST
 from hale.runs.folder import RunFolder
 from hale.runs.lock import writing_run
 from hale.runs.run import Run, RunSource, open_run
 
 CALIBRATION = "calibration.json"
+VERSION = 2  # of the file; 1 had none, and meant facts against random corruptions
 
-Floats = NDArray[np.float64]
-
-SAMPLED, GIVEN = "sampled", "given"
-
-
-@dataclass(frozen=True, repr=False)
-class Calibration:
-    """How a run's scores become probabilities.
-
-    A probability answers: of true triples and negatives as likely as in the data
-    that were fitted (one to one, unless negatives were given otherwise), which
-    share with this score is true? Against sampled negatives it tells facts from
-    random corruptions, most of them absurd; so it is too sure of itself where the
-    alternatives are plausible. Negatives that look like those to be judged make
-    it mean what is wanted.
-    """
-
-    method: str
-    fits: Fits
-    negatives: str  # 'sampled' or 'given'
-    seed: int | None  # of the sampled ones
-    step: int  # the kept step of the run
-    weights: str  # fingerprint of the weights that gave the scores
-
-    def probability(self, scores: Floats, relations: Ids) -> Floats:
-        """Probabilities of triples with these scores and relations: (n,), (n,) -> (n,).
-
-        The scores are those of ``triple_scores``; relations are below R.
-        """
-        return self.fits.probabilities(scores, relations)
-
-    def probability_of(self, run: Run, triples: Ids) -> Floats:
-        """Probabilities of triples of ids: (n, 3) -> (n,)."""
-        return self.probability(triple_scores(run.model, triples), triples[:, 1])
-
-    def threshold(self, relations: Ids) -> Floats:
-        """The score from which a triple counts as true: (n,) -> (n,)."""
-        return self.fits.thresholds(relations)
-
-    def __repr__(self) -> str:
-        return (
-            f"Calibration({self.method} against {self.negatives} negatives, of step {self.step}; "
-            f"{len(self.fits.by_relation)} relations have a curve of their own)"
-        )
-
-    def as_dict(self, graph: Graph) -> dict[str, Any]:
-        """Ready for JSON, with the relations by name."""
-        return {
-            "method": self.method,
-            "negatives": self.negatives,
-            "seed": self.seed,
-            "step": self.step,
-            "weights": self.weights,
-            "minimum": MINIMUM,
-            "overall": self.fits.overall.as_dict(),
-            "by_relation": {
-                graph.relations[relation]: fit.as_dict()
-                for relation, fit in self.fits.by_relation.items()
-            },
-        }
-
-    @classmethod
-    def from_dict(cls, values: dict[str, Any], graph: Graph) -> Calibration:
-        """Back from ``as_dict``."""
-        method = str(values["method"])
-        by_relation = {
-            graph.relations.id(name): Fit.from_dict(method, fit)
-            for name, fit in values["by_relation"].items()
-        }
-        return cls(
-            method=method,
-            fits=Fits(Fit.from_dict(method, values["overall"]), by_relation),
-            negatives=str(values["negatives"]),
-            seed=values["seed"],
-            step=int(values["step"]),
-            weights=str(values["weights"]),
-        )
+KINDS: dict[str, type[ByQuestions] | type[ByNegatives]] = {
+    kind.kind: kind for kind in (ByQuestions, ByNegatives)
+}
 
 
 def calibrate(
     run: RunSource,
     *,
-    method: str = "isotonic",
+    method: str | None = None,
     negatives: object | None = None,
     seed: int = 0,
     save: bool = True,
 ) -> Calibration:
-    """Fit probabilities on the validation triples against negatives, and keep them.
+    """Fit probabilities on the validation triples, and keep them.
 
-    ``negatives`` are triples known to be false, in the manner of CoDEx: ids (n, 3), rows of names,
-    or a frame or file of them; without them each validation triple is corrupted once (``corrupt``).
-    A relation with fewer than MINIMUM = 10 triples, both kinds together, is judged
-    by the fit of all relations. A run in a folder keeps the calibration
-    there, in calibration.json, unless ``save`` is off.
+    Without ``negatives``, on the answers to their queries, asked in both directions as
+    ``predict`` asks, and to as many queries that lack no fact, drawn by ``seed``
+    (``ByQuestions``). With ``negatives``, triples known to be false (ids (n, 3), rows of names, or
+    a frame or file of them), on the validation triples against those (``ByNegatives``), by
+    ``method`` 'isotonic' (default) or 'platt'. A run in a folder keeps the calibration there, in
+    calibration.json, unless ``save`` is off.
     """
-    if method not in METHODS:
+    if method is not None and method not in METHODS:
         raise UnknownNameError("method of calibration", method, METHODS)
     run = open_run(run)
+    if method is not None and negatives is None:
+        raise InputError(
+            f"The method {method!r} is one of curves against negatives: give negatives, or no "
+            "method."
+        )
     graph = run.graph
     if not len(graph.valid):
         raise InputError(
             f"The graph {graph.name!r} has no valid triples to calibrate on; train on a folder "
             "with a valid split, or on a single file with a held-out share."
         )
+    step, weights = run.summary.kept_step, fingerprint(run.model)
+    found: Calibration
     if negatives is None:
-        false = corrupt(graph, graph.valid, seed=seed)
+        fit, reliability = fit_questions(run, seed=seed)
+        found = ByQuestions(step, weights, fit, seed, reliability)
     else:
-        false = triples_of(negatives, graph)
-    if not len(false):
-        raise InputError(
-            "There are no negatives to calibrate against"
-            + (": every corruption is a known fact." if negatives is None else ".")
-        )
-    triples = np.concatenate([graph.valid, false])
-    labels = np.arange(len(triples)) < len(graph.valid)
-    scores = triple_scores(run.model, triples)
-    told = scores > LAST / 2  # what is ruled out has no score that a curve could be fitted to
-    if labels[told].all():
-        raise InputError("There are no negatives to calibrate against: all are ruled out.")
-    found = Calibration(
-        method=method,
-        fits=Fits.of(method, scores[told], triples[told, 1], labels[told]),
-        negatives=SAMPLED if negatives is None else GIVEN,
-        seed=seed if negatives is None else None,
-        step=run.summary.kept_step,
-        weights=fingerprint(run.model),
-    )
+        chosen, false = method or "isotonic", triples_of(negatives, graph)
+        found = ByNegatives(step, weights, chosen, fit_negatives(run, chosen, false))
     if save and run.path is not None:
         with writing_run(run.path):
             RunFolder(run.path).check_stamp(run.stamp)
-            RunFolder(run.path).write_json(CALIBRATION, found.as_dict(graph))
+            values = {"version": VERSION, **found.as_dict(graph)}
+            RunFolder(run.path).write_json(CALIBRATION, values)
     return found
 
 
@@ -161,7 +77,7 @@ def load_calibration(run: RunSource) -> Calibration | None:
     """The calibration kept with a run; None where there is none.
 
     One that was made for other weights is an error: its probabilities are of
-    scores that this model does not give.
+    scores that this model does not give. So is one whose probabilities meant something else.
     """
     run = open_run(run)
     if run.path is None or not RunFolder(run.path).has(CALIBRATION):
@@ -169,9 +85,18 @@ def load_calibration(run: RunSource) -> Calibration | None:
     folder = RunFolder(run.path)
     values = folder.read_json(CALIBRATION)
     with folder.blaming(CALIBRATION):
-        found = Calibration.from_dict(values, run.graph)
+        version = int(values.get("version", 1))
+        if version == VERSION:
+            found = KINDS[values["kind"]].from_dict(values, run.graph)
+            again = found.command
+        else:
+            again = ByNegatives.command if values.get("negatives") == "given" else ""
+    if version != VERSION:
+        raise RunError(
+            f"{run.path / CALIBRATION} was written by another version of hale, whose "
+            f"probabilities mean something else. Make it again: hale calibrate {run.path}{again}"
+        )
     if found.weights != fingerprint(run.model):
-        again = " --negatives FILE" if found.negatives == GIVEN else ""
         raise RunError(
             f"{run.path / CALIBRATION} was made for other weights (of step {found.step}; the run "
             f"keeps step {run.summary.kept_step}). Make it again: hale calibrate {run.path}{again}"
@@ -180,7 +105,7 @@ def load_calibration(run: RunSource) -> Calibration | None:
 
 
 def calibration_of(run: Run) -> Calibration:
-    """The calibration kept with a run, or one against sampled negatives, made now.
+    """The calibration kept with a run, or one on questions, made now.
 
     What is made now is not written down: asking a question changes no run.
     """
@@ -188,11 +113,22 @@ def calibration_of(run: Run) -> Calibration:
 
 
 def kept_calibration(run: Run) -> Calibration | None:
-    """The calibration kept with a run if it fits the weights; None otherwise."""
+    """The calibration kept with a run if it fits the weights; None, with a warning, otherwise."""
     try:
         return load_calibration(run)
-    except RunError:
+    except RunError as error:
+        warnings.warn(f"no probabilities: {error}", HaleWarning, stacklevel=2)
         return None
+
+
+def meaning_of(run: Run) -> str:
+    """What the probabilities of a run's answers are shares of."""
+    kind: type[Calibration] = ByQuestions
+    if run.path is not None and RunFolder(run.path).has(CALIBRATION):
+        values = RunFolder(run.path).read_json(CALIBRATION)
+        with RunFolder(run.path).blaming(CALIBRATION):
+            kind = KINDS.get(values.get("kind"), ByQuestions)
+    return kind.meaning
 
 
 def fingerprint(model: Model) -> str:

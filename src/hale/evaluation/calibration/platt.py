@@ -8,13 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hale.evaluation.calibration.logistic import fit_logistic, sigmoid
 from hale.evaluation.calibration.targets import Labels, smoothed
 
 Floats = NDArray[np.float64]
 
 OUTSIDE = 0.01  # share of the scores below the range, and above it
-MOST_STEPS = 100
-CLOSE = 1e-10  # of the gradient, a mean over the triples
 
 
 @dataclass(frozen=True)
@@ -32,7 +31,7 @@ class Platt:
 
     def probability(self, scores: Floats) -> Floats:
         """(n,) -> (n,)."""
-        return _sigmoid(self.slope * np.clip(scores, self.low, self.high) + self.intercept)
+        return sigmoid(self.slope * np.clip(scores, self.low, self.high) + self.intercept)
 
     def as_dict(self) -> dict[str, Any]:
         """Ready for JSON."""
@@ -66,36 +65,6 @@ class Platt:
         if spread == 0:
             return flat
         inputs = np.stack([(kept - centre) / spread, np.ones_like(kept)], axis=1)
-        found = _newton(inputs, targets, start=np.array([0.0, flat.intercept]))
+        found = fit_logistic(inputs, targets, start=np.array([0.0, flat.intercept]))
         slope = float(found[0] / spread)
         return cls(slope, float(found[1] - slope * centre), low, high) if slope > 0 else flat
-
-
-def _newton(inputs: Floats, targets: Floats, *, start: Floats) -> Floats:
-    """Logistic regression: (n, 2), (n,), (2,) -> (2,)."""
-    weights = start
-    loss = _loss(inputs @ weights, targets)
-    for _ in range(MOST_STEPS):
-        p = _sigmoid(inputs @ weights)
-        gradient = inputs.T @ (p - targets) / len(targets)
-        if np.abs(gradient).max() < CLOSE:
-            break
-        curvature = (inputs * (p * (1 - p))[:, None]).T @ inputs / len(targets)
-        step = np.linalg.solve(curvature + 1e-12 * np.eye(2), gradient)
-        length = 1.0
-        while (tried := _loss(inputs @ (weights - length * step), targets)) > loss:
-            length /= 2
-            if length < 1e-10:  # nothing lower along the step: as good as rounding allows
-                return weights
-        weights, loss = weights - length * step, tried
-    return weights
-
-
-def _loss(logits: Floats, targets: Floats) -> float:
-    """The mean of log(1 + exp(z)) - y z, which is the cross-entropy."""
-    return float((np.logaddexp(0, logits) - targets * logits).mean())
-
-
-def _sigmoid(logits: Floats) -> Floats:
-    """By the half angle of tanh: no overflow at either end."""
-    return 0.5 * (1 + np.tanh(0.5 * logits))

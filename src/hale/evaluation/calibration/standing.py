@@ -1,0 +1,246 @@
+"""Standing: where an answer stands among the candidates of its question."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, fields
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from hale.data.keys import Ids
+from hale.engine.topk import merged, top
+from hale.evaluation.calibration.cardinality import Cardinality
+from hale.evaluation.candidate_scores import score_candidates
+from hale.evaluation.candidates import Candidates
+from hale.evaluation.spans import chunk_size
+from hale.models.base import LAST
+from hale.objectives.scoring import scoring_of
+from hale.runs.run import Run
+
+Floats = NDArray[np.float64]
+
+# The best answers of a question that are looked at: twice what is shown unless asked otherwise.
+LISTED = 20
+# What is said of an answer, in this order.
+FEATURES = (
+    "one",
+    "score",  # as trained: activated, in nats
+    "score back",  # of the same fact, asked the other way
+    "log rank",
+    "gap",  # to the best other answer
+    "log odds",  # of the answer in a softmax over the best LISTED
+    "given lacks",  # ln odds that the given entity lacks an answer, by how many it has
+    "given has none",
+    "answer lacks",  # the same of the answer, asked the other way
+    "answer has none",
+    "turned",  # whether train holds the fact with head and tail exchanged
+)
+FAR = 10.0  # nats beyond which a difference tells no more
+CHUNK = 1 << 16  # pairs that are scored at once
+
+
+@dataclass(frozen=True)
+class Lists:
+    """The best candidates of questions that train does not know as answers, best first.
+
+    ``relations`` (n,) are below 2R, r + R asking for heads; ``known`` (n,) is how many answers of
+    each question train knows. A place that no candidate fills has a score of minus infinity.
+    """
+
+    given: Ids
+    relations: Ids
+    known: Ids
+    entities: Ids  # (n, K)
+    scores: Floats  # (n, K), as trained
+    above: Ids | None  # (n,) candidates above a claim, where claims were given
+
+
+@dataclass(frozen=True)
+class Stand:
+    """How answers (m,) stand."""
+
+    features: Floats  # (m, F)
+    ranks: Ids
+    places: Ids  # in the lists, -1 in none
+    held: NDArray[np.bool_]  # by train
+
+
+class Standings:
+    """Lists of a run's best answers, and what they say of an answer.
+
+    Candidates are those of predictions. Answers that train knows are left out, for a question is
+    about those that it does not; facts of valid and test are candidates like any other.
+    """
+
+    def __init__(self, run: Run) -> None:
+        self.model, self.scoring = run.model, scoring_of(run.settings)
+        self.known = run.graph.known("train")
+        self.candidates = Candidates(run.graph)
+        self.cardinality = Cardinality(run.graph)
+        self.num_entities, self.num_relations = run.graph.size
+        self.device = self.model.entities().device
+
+    def back(self, relations: Ids) -> Ids:
+        """The relations that ask the other way: (n,) -> (n,)."""
+        turned: Ids = (relations + self.num_relations) % (2 * self.num_relations)
+        return turned
+
+    @torch.inference_mode()
+    def lists(
+        self, given: Ids, relations: Ids, *, depth: int = LISTED, claims: Ids | None = None
+    ) -> Lists:
+        """The best ``depth`` candidates of questions (n,), (n,), in bounded memory.
+
+        With ``claims`` (n,), one for each question, the candidates that score above it are counted.
+        """
+        entities = np.zeros((len(given), depth), dtype=np.int64)
+        scores = np.full((len(given), depth), -np.inf, dtype=np.float32)
+        above = np.zeros(len(given), dtype=np.int64)
+        limits = None
+        if claims is not None:
+            limits = torch.from_numpy(self._score(given, relations, claims)).to(self.device)
+        best: tuple[Tensor, Tensor] | None = None
+        for block in score_candidates(
+            self.model, given, relations, self.candidates, known=self.known
+        ):
+            block.scores.index_put_(block.known, block.scores.new_tensor(-torch.inf))
+            if limits is not None:
+                limit = limits[torch.from_numpy(block.rows).to(self.device), None]
+                above[block.rows] += (block.scores > limit).sum(dim=1).cpu().numpy()
+            values, columns = top(block.scores, depth)
+            best = merged(best, (values, block.entities[columns]), depth)
+            if block.last:
+                width = best[0].shape[1]
+                scores[block.rows, :width] = best[0].float().cpu().numpy()
+                entities[block.rows, :width] = best[1].cpu().numpy()
+                best = None
+        scores[scores <= LAST / 2] = -np.inf
+        return Lists(
+            given=given,
+            relations=relations,
+            known=self.known.counts(given, relations),
+            entities=entities,
+            scores=self._trained(given, relations, entities, scores),
+            above=None if claims is None else above,
+        )
+
+    def stand(self, lists: Lists, rows: Ids, answers: Ids) -> Stand:
+        """How answers (m,) to the questions ``rows`` (m,) of some lists stand.
+
+        One that train holds is judged as if it did not.
+        """
+        size = chunk_size(lists.scores.shape[1])
+        starts = range(0, max(1, len(rows)), size)
+        parts = [self._stand(lists, rows[i : i + size], answers[i : i + size]) for i in starts]
+        columns = ([getattr(part, name.name) for part in parts] for name in fields(Stand))
+        return Stand(*(np.concatenate(column) for column in columns))
+
+    def _stand(self, lists: Lists, rows: Ids, answers: Ids) -> Stand:
+        places = _places(lists, rows, answers)
+        given, relations = lists.given[rows], lists.relations[rows]
+        scores = lists.scores[rows, places]
+        away = np.flatnonzero(places < 0)
+        if len(away):
+            pairs = given[away], relations[away], answers[away]
+            alone = self._score(*pairs)[:, None]
+            scores[away] = self._trained(pairs[0], pairs[1], pairs[2][:, None], alone)[:, 0]
+        ranks = places + 1
+        beyond = (lists.scores[rows[away]] > scores[away, None]).sum(axis=1)
+        if lists.above is not None:
+            beyond = np.maximum(beyond, lists.above[rows[away]])
+        ranks[away] = 1 + beyond
+        best, total = _others(lists, rows, places)
+        single = np.isneginf(best)
+        back = self.back(relations)
+        held = self.known.holds(given, relations, answers)
+        answer_known = self.known.counts(answers, back) - held
+        back_scores = self._score(answers, back, given)[:, None]
+        given_known = lists.known[rows] - held
+        odds = self.cardinality.odds
+        features = np.stack(
+            [
+                np.ones(len(rows)),
+                scores,
+                self._trained(answers, back, given[:, None], back_scores)[:, 0],
+                np.log(np.minimum(ranks, LISTED)),
+                np.clip(np.where(single, 0.0, scores - np.where(single, 0.0, best)), -FAR, FAR),
+                np.clip(np.where(single, 0.0, scores - np.where(single, 0.0, total)), -FAR, FAR),
+                odds(relations, given_known),
+                given_known == 0,
+                odds(back, answer_known),
+                answer_known == 0,
+                self.known.holds(answers, relations, given),
+            ],
+            axis=1,
+        )
+        return Stand(features, ranks, places, held)
+
+    def num_candidates(self, relations: Ids) -> Ids:
+        """How many entities may answer queries of relations: (n,) -> (n,)."""
+        asked, which = np.unique(relations, return_inverse=True)
+        every = [self.candidates.of(relation) for relation in asked.tolist()]
+        counts = [self.num_entities if ids is None else len(ids) for ids in every]
+        return np.array(counts, dtype=np.int64)[which]
+
+    def may_answer(self, relations: Ids, answers: Ids) -> NDArray[np.bool_]:
+        """Which entities are candidates of their relation: (n,), (n,) -> (n,)."""
+        found = np.ones(len(answers), dtype=bool)
+        for relation in np.unique(relations).tolist():
+            ids = self.candidates.of(relation)
+            if ids is not None:
+                mine = relations == relation
+                found[mine] = np.isin(answers[mine], ids)
+        return found
+
+    @torch.inference_mode()
+    def _score(self, given: Ids, relations: Ids, answers: Ids) -> NDArray[np.float32]:
+        """The scores of single facts: (n,) -> (n,)."""
+        found = np.empty(len(given), dtype=np.float32)
+        for part in _chunks(len(given)):
+            ids = (torch.tensor(x[part], device=self.device) for x in (given, relations, answers))
+            found[part] = self.model.score(*ids).float().cpu().numpy()
+        return found
+
+    @torch.inference_mode()
+    def _trained(
+        self, given: Ids, relations: Ids, answers: Ids, scores: NDArray[np.float32]
+    ) -> Floats:
+        """The scores that training saw, f = -h(c_r d^2), from the model's: (n, K) -> (n, K)."""
+        found = np.empty(scores.shape)
+        for part in _chunks(len(given)):
+            head, relation, tail = (
+                torch.tensor(x[part], device=self.device) for x in (given, relations, answers)
+            )
+            values = torch.tensor(scores[part], device=self.device)
+            bias = self.model.bias(head, tail)
+            scale = self.scoring.scale(self.model, relation)
+            trained = self.scoring.activate(self.model, values - bias, scale) + bias
+            found[part] = trained.double().cpu().numpy()
+        return np.where(np.isneginf(scores), -np.inf, found)
+
+
+def _places(lists: Lists, rows: Ids, answers: Ids) -> Ids:
+    """Where answers stand in their lists, from 0 on; -1 where they do not: (m,), (m,) -> (m,)."""
+    same = (lists.entities[rows] == answers[:, None]) & (lists.scores[rows] > -np.inf)
+    return np.where(same.any(axis=1), same.argmax(axis=1), -1)
+
+
+def _others(lists: Lists, rows: Ids, places: Ids) -> tuple[Floats, Floats]:
+    """The best, and the log of the sum of exp, of LISTED - 1 other answers: -> (m,), (m,)."""
+    scores = lists.scores[rows, :LISTED]
+    inside = (places >= 0) & (places < scores.shape[1])
+    out = np.where(inside, places, LISTED - 1)
+    mine = np.flatnonzero(out < scores.shape[1])
+    scores[mine, out[mine]] = -np.inf
+    best = scores.max(axis=1)
+    base = np.where(np.isneginf(best), 0.0, best)
+    with np.errstate(divide="ignore"):
+        total = np.log(np.exp(scores - base[:, None]).sum(axis=1)) + base
+    return best, total
+
+
+def _chunks(count: int) -> Iterator[slice]:
+    return (slice(start, start + CHUNK) for start in range(0, count, CHUNK))
