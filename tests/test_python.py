@@ -146,13 +146,13 @@ def test_many_answers_as_one_frame() -> None:
 
 def test_answers_as_a_frame() -> None:
     run = line_run()
-    answers = hale.predict(run, head="p0", relation="next", k=3)
+    answers = hale.predict(run, head="p0", relation="next", k=3, anything=True)
     frame = answers.to_polars()
     assert frame.columns == ["head", "relation", "tail", "label", "rank", "score", "known"]
     assert frame.row(0) == ("p0", "next", "p1", "one", 1, 0.0, "valid")
     sure = hale.predict(run, head="p0", relation="next", k=3, above=0.0).to_polars()
     assert sure["probability"].is_between(0, 1).all()
-    relations = hale.predict(run, head="p0", tail="p1").to_polars()
+    relations = hale.predict(run, head="p0", tail="p1", anything=True).to_polars()
     assert relations["relation"].to_list()[0] == "next"
     nothing = hale.predict(run, head="p0", relation="next", k=1, above=1.0).to_polars()
     assert nothing.columns[:3] == ["head", "relation", "tail"]

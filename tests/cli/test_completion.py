@@ -39,7 +39,7 @@ def offered(line: str) -> list[str]:
         "COMP_CWORD": str(len(words) - 1),
     }
     code = (
-        "import sys; sys.argv = ['hale']\nfrom hale.cli import app\n"
+        "import sys; sys.argv = ['hale']\nfrom hale.cli.app import app\n"
         "try:\n    app(prog_name='hale')\n"
         "finally:\n    assert 'torch' not in sys.modules, 'waits for torch'"
     )

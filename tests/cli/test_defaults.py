@@ -106,7 +106,7 @@ def test_the_rule_is_told_by_what_it_gives() -> None:
     assert told["dropout"].endswith(
         f"without a recipe up to {dense['dropout']:g} by the graph's density"
     )
-    assert told["batch_size"].endswith(f"at most {dense['batch_size']} by the graph's size")
+    assert told["batch_size"].endswith(f"{dense['batch_size']}, by the graph's size and the time")
     assert told["dropout_start"].endswith(f"a recipe {sparse['dropout_start']:g}")
 
 

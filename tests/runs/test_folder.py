@@ -63,7 +63,7 @@ def test_types_are_kept_with_the_run(tmp_path: Path, graph: Graph) -> None:
     assert kept is not None
     assert kept.members(kept.names.ids(["prime"])).tolist() == [3, 5]
     (made.path / "types.tsv").write_text("nobody\tprime\n")
-    with pytest.raises(RunError, match=r"types\.tsv cannot be read"):
+    with pytest.raises(RunError, match=r"types\.tsv is not the file that it was made with"):
         load_run(made.path)
 
 

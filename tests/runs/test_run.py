@@ -132,7 +132,7 @@ def test_a_save_that_fails_leaves_nothing(
     graph: Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run = hale.train(graph, epochs=1, **FAST)
-    monkeypatch.setattr("hale.training.checkpoint.save", lambda *_: 1 / 0)
+    monkeypatch.setattr("hale.training.checkpoint.save", lambda *_, **__: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         run.save(tmp_path / "x")
     assert not (tmp_path / "x").exists()

@@ -148,7 +148,8 @@ def _near(column: pl.Series, wanted: str) -> Iterator[Match]:
             common += texts.str.contains(pair, literal=True).to_numpy()
         letters = texts.str.len_chars().cast(pl.Int64).to_numpy()
         best = np.lexsort((letters, -common))[:MOST_ALIKE]
-        best = best[common[best] > 0]
+        if len(column) > MOST_ALIKE:  # fewer are all compared: 'twon' shares no pair with 'town'
+            best = best[common[best] > 0]
         fresh = [
             (
                 int(common[row]),

@@ -62,7 +62,8 @@ def rank_gradually(
     if seconds is None:
         order.sort()
     parts: list[NDArray[np.float64]] = []
-    began, done, size = time.perf_counter(), 0, PART if seconds is None else FIRST
+    done, size = 0, PART if seconds is None else FIRST
+    began = 0.0 if seconds is None else time.perf_counter()
     while done < count and size > 0:
         end = min(count, done + size)
         parts.append(rank(triples[order[done:end]]).reshape(2, -1))

@@ -24,6 +24,7 @@ from hale.data.sources.labelled import read_labelled
 from hale.data.sources.triples import read_labels
 from hale.data.vocabulary import BREAKS
 from hale.errors import InputError
+from hale.evaluation.calibration import calibrate
 from hale.evaluation.classification import classify
 from hale.export import export_run, open_index
 from hale.export.table_file import table_file
@@ -165,7 +166,9 @@ def check_tables(graph: Graph, place: Path) -> None:
 
         verdicts = place / f"verdicts{suffix}"
         truth = np.arange(len(rows)) % 2 == 0
-        table = classify(run, graph.train).to_polars().with_columns(pl.Series("label", truth))
+        sure = calibrate(run, negatives=graph.train, save=False)
+        table = classify(run, graph.train, calibration=sure).to_polars()
+        table = table.with_columns(pl.Series("label", truth))
         with table_file(verdicts) as file:
             file.add(table)
         judged = read_labelled(verdicts, graph)

@@ -8,8 +8,10 @@ import polars as pl
 
 from hale.data.sources.layout import ROLES
 
-# Rows from which numbers of values alone say something.
+# Rows from which numbers of values alone say something, and those from which one that stands out
+# does.
 ENOUGH = 50
+SOME = 4
 
 
 def header_doubt(rows: pl.DataFrame, first: int) -> str | None:
@@ -18,7 +20,7 @@ def header_doubt(rows: pl.DataFrame, first: int) -> str | None:
     None of its words occurs again, relations do repeat, and no other row is as lonely as that.
     ``first`` is the place that a header would have.
     """
-    if len(rows) < 3 or rows["place"][0] != first:
+    if len(rows) < SOME or rows["place"][0] != first:
         return None
     head, relation, tail = rows.select(ROLES).row(0)
     if head == tail or _times(rows["relation"], relation) > 1:

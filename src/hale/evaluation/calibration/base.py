@@ -44,7 +44,7 @@ class Judge(ABC):
         """What is made of triples (n, 3) that nobody asked for."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Calibration(ABC):
     """How a run's scores become probabilities; ``meaning`` says what they are shares of."""
 
@@ -54,6 +54,9 @@ class Calibration(ABC):
 
     step: int  # the kept step of the run
     weights: str  # fingerprint of the weights that gave the scores
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(of step {self.step}: {self.meaning})"
 
     @abstractmethod
     def judge(self, run: Run) -> Judge:

@@ -20,7 +20,7 @@ from hale.runs.run import Run
 Floats = NDArray[np.float64]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ByNegatives(Calibration):
     """Of validation triples and the negatives given, as frequent as they came: the share of true
     ones with this score and relation.

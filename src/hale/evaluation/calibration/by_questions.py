@@ -25,7 +25,7 @@ TRUE = 0.5  # a claim that is more likely than not counts as true
 CLAIMS = 1 << 14  # claims that are ranked at once
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ByQuestions(Calibration):
     """Of answers like this one, the share that are facts held out, the questions being those of
     ``questions_of``: one lacks a fact, the next lacks none.

@@ -294,10 +294,6 @@ def _settings(
     """The run's settings with the limits of its update."""
     if budget is None and epochs is None:
         budget = DEFAULT_UPDATE_SECONDS
-    own = settings.model_dump()
-    for name in ("budget", "epochs", "patience", "validate_every"):
-        own.pop(name)
+    own = settings.model_dump(exclude={"budget", "epochs", "patience", "validate_every"})
     given = {"budget": budget, "epochs": epochs, "threads": threads, "device": device}
-    return make_settings(
-        **own | {name: value for name, value in given.items() if value is not None}
-    )
+    return make_settings(**own | {name: x for name, x in given.items() if x is not None})
