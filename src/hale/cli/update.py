@@ -16,7 +16,6 @@ from hale.cli.options import Json, RunPath, option, settings_options
 @reporting
 @settings_options(
     *("budget", "epochs", "threads", "device"),
-    after="header",
     texts={
         "budget": "Seconds of training (30s, 5m).",
         "epochs": "Passes over the new facts.",
