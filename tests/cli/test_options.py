@@ -10,7 +10,7 @@ import typer
 from typer.testing import CliRunner
 
 from hale.cli.app import load_command
-from hale.cli.options import as_flag, settings_options
+from hale.cli.options import as_flag, named_weights, settings_options
 from hale.settings import Settings
 from tests.cli.invoke import hale
 
@@ -26,11 +26,20 @@ FLAGS = {
     },
 }
 OWN = {
-    "train": {"graph", "out_folder", "resume", "overwrite", "columns", "header", "labels"}
+    "train": {
+        "graph",
+        "out_folder",
+        "resume",
+        "overwrite",
+        "columns",
+        "header",
+        "weights",
+        "labels",
+    }
     | {"holdout", "split_seed", "skip_bad", "full_evaluation", "as_json"},
     "tune": {"graph", "budget", "trial", "folder", "skip_bad", "as_json"},
     "update": {"run", "facts", "remove", "out_folder", "overwrite", "holdout", "anchor", "focus"}
-    | {"rate", "tolerance", "skip_bad", "columns", "header", "as_json"},
+    | {"rate", "tolerance", "skip_bad", "columns", "header", "weights", "as_json"},
 }
 FROM_SETTINGS = {
     "train": set(Settings.model_fields),
@@ -111,3 +120,10 @@ def test_a_command_may_mean_something_else_by_a_setting() -> None:
     assert "Passes over the new facts. [default: no limit]" in text
     assert "Seconds of training (30s, 5m). [default: 30s, without --epochs]" in text
     assert "CPU threads. [default: as the run's]" in text
+
+
+def test_weights_alone_are_the_column_of_that_name() -> None:
+    assert named_weights([]) == []
+    assert named_weights(["g.csv", "--weights"]) == ["g.csv", "--weights", "weight"]
+    assert named_weights(["--weights", "--dim", "4"]) == ["--weights", "weight", "--dim", "4"]
+    assert named_weights(["--weights", "sure", "g.csv"]) == ["--weights", "sure", "g.csv"]

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from hale.runs.run import load_run
 from hale.settings import BY_SYSTEM, Settings
 from tests.cli.invoke import FAST, as_json, assert_refused, hale
 
@@ -155,3 +156,26 @@ def test_ctrl_c_in_a_real_process(folder: Path) -> None:
     assert found["training"]["stopped_by"] == "interrupt"
     assert found["training"]["steps"] > 0
     assert hale("evaluate", "runs/x").exit_code == 0
+
+
+def test_columns_and_weights_of_a_strange_file(tmp_path: Path) -> None:
+    rows = [f"{i % 3 + 1},e{i % 12},{'rs'[i % 2]},e{(i * 5 + 1) % 12},x" for i in range(40)]
+    path = tmp_path / "facts.csv"
+    path.write_text("weight,person,verb,thing,note\n" + "\n".join(rows) + "\n")
+    how = ["--columns", "person,verb,thing", "--weights", "--epochs", 1, *FAST]
+    result = hale("train", path, "--out", tmp_path / "run", "--skip-bad", *how)
+    assert result.exit_code == 0, result.stderr
+    assert "left out the column 'note'" in " ".join(result.stderr.split())
+    weights = load_run(tmp_path / "run").graph.weights
+    assert weights is not None
+    assert set(weights.tolist()) <= {float(number) for number in range(1, 41)}
+    new = tmp_path / "new.csv"
+    new.write_text("s,p,o,sure\ne99,r,e1,7\n")
+    out = tmp_path / "after"
+    more = ["--weights", "sure", "--epochs", 1, "--out", out]
+    result = hale("update", tmp_path / "run", new, *more)
+    assert result.exit_code == 0, result.stderr
+    after = load_run(out).graph.weights
+    assert after is not None
+    assert after.tolist() == [*weights.tolist(), 7.0]
+    assert_refused(["train", str(path), "--weights", "mass", "--epochs", "1"], "name ('mass')")

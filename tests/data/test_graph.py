@@ -112,3 +112,16 @@ def test_entities_by_label(graph: Graph) -> None:
 def test_unknown_split(graph: Graph) -> None:
     with pytest.raises(UnknownNameError, match="Did you mean 'test'"):
         graph.split("tests")
+
+
+@pytest.mark.parametrize("bad", [[1.0], [1.0, 0.0], [1.0, -1.0], [1.0, np.nan], [np.inf, 1.0]])
+def test_weights_are_one_positive_number_for_each_training_triple(bad: list[float]) -> None:
+    names = Vocabulary(["a", "b"], "entity"), Vocabulary(["r"], "relation")
+    triples, none = np.array([[0, 0, 1], [1, 0, 0]]), np.empty((0, 3), dtype=np.int64)
+    given = np.array([2.0, 0.5])
+    graph = Graph("g", *names, triples, none, none, weights=given.astype(np.float32))
+    assert graph.weights is not None
+    with pytest.raises(ValueError, match="read-only"):
+        graph.weights[0] = 1.0
+    with pytest.raises(InputError, match="weight"):
+        Graph("g", *names, triples, none, none, weights=np.array(bad, dtype=np.float32))

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import numpy as np
 import pytest
 
 from hale.data.graph import Graph, Ids
@@ -100,3 +103,26 @@ def test_new_names_without_a_training_fact_are_noted(graph: Graph) -> None:
     one, other = found.notes
     assert one.startswith("1 of the new entities have no training fact (ghost)")
     assert other.startswith("1 of the new relations have no training fact (q)")
+
+
+def test_weights_stay_with_their_facts_and_new_ones_weigh_one(graph: Graph) -> None:
+    weighted = replace(graph, weights=np.arange(1, len(graph.train) + 1))
+    new = [("z", "r", "b"), TRAIN[0]]
+    found = revise(weighted, read_triples(new), read_triples([TRAIN[1]])).after
+    assert found.weights is not None
+    by_fact = dict(zip(names(found, found.train), found.weights.tolist(), strict=True))
+    expected = {fact: float(place) for place, fact in enumerate(TRAIN, start=1)}
+    del expected[TRAIN[1]]
+    assert by_fact == expected | {("z", "r", "b"): 1.0}
+
+
+def test_new_facts_may_have_weights(graph: Graph) -> None:
+    rows = [("z", "r", "b", 2.0), (*TRAIN[0], 9.0), ("z", "r", "b", 0.5), ("z", "s", "b", 3.0)]
+    given = read_triples(rows, weights="4")
+    found = revise(graph, given).after
+    assert found.weights is not None
+    assert found.weights.tolist() == [1.0] * len(TRAIN) + [2.5, 3.0]  # a known fact keeps its own
+    held = revise(graph, given, holdout=read_triples([("z", "s", "b")])).after
+    assert held.weights is not None
+    assert held.weights.tolist() == [1.0] * len(TRAIN) + [2.5]
+    assert revise(graph, read_triples([("z", "r", "b")])).after.weights is None

@@ -27,6 +27,7 @@ class Seven:
         generator: torch.Generator,
         known: KnownAnswers | None = None,
         block: Block | None = None,
+        weights: torch.Tensor | None = None,
     ) -> Loss:
         value = torch.tensor(self.value)
         return Loss(value, {"seven": value})
@@ -83,7 +84,7 @@ def test_the_strategy_is_told_what_is_known() -> None:
     triples, draws = torch.tensor([[0, 0, 0]]), torch.Generator()
     known = KnownAnswers(triples.numpy(), 1)
     block = Block(torch.tensor([0]), 1)
-    given = (triples, draws, known, block)
+    given = (triples, draws, known, block, torch.ones(1))
     Anchored(Asks(), model.entities().detach().clone(), weight=1.0)(model, *given)
     assert len(told) == 1
     assert all(one is other for one, other in zip(told[0], given, strict=True))

@@ -62,7 +62,9 @@ def test_against_scalars(
 def test_adversarial_weights_are_constants(graph: Graph) -> None:
     """The gradient of the negatives' part is the weighted sum of sigmoids, no more."""
     scores = torch.randn(4, 5, dtype=torch.float64, requires_grad=True)
-    AdvNeg(Scoring(Identity(), relation_scale=False), temperature=2.0).weigh(scores).backward()
+    AdvNeg(Scoring(Identity(), relation_scale=False), temperature=2.0).weigh(
+        scores
+    ).mean().backward()
     weights = (2.0 * scores.detach()).softmax(dim=1)
     torch.testing.assert_close(scores.grad, weights * scores.detach().sigmoid() / 4)
 

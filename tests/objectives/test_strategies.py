@@ -183,7 +183,7 @@ SPACES: dict[str, list[tuple[object, ...]]] = {
         ("beta", 1.0, 5.0, False),
         ("weight", 0.05, 2.0, True),
         ("learning_rate", 0.002, 0.05, True),
-        ("init_scale", 0.02, 0.3, True),
+        ("init_scale", 0.003, 0.3, True),
         ("decay", 0.2, 1.0, False),
         ("dropout", 0.0, 0.05, 0.1, 0.2, 0.3),
     ],

@@ -272,3 +272,16 @@ def test_bytes_are_on_disk_before_a_file_gets_its_name(
         number = (folder.path / name).stat().st_ino
         mine = [what for what, file in events if file == number]
         assert mine == ["sync", "rename"], name
+
+
+def test_weights_of_facts_come_back(tmp_path: Path, graph: Graph) -> None:
+    settings, model = make_settings(dim=4, epochs=1), make_model("rotl", graph.size, 4)
+    weighted = replace(graph, weights=np.arange(1, len(graph.train) + 1) / 3)
+    for name, one in (("plain", graph), ("weighted", weighted)):
+        RunFolder.create(tmp_path / name, settings, one, model.state_dict())
+    found = RunFolder(tmp_path / "weighted").read_graph().weights
+    assert found is not None
+    assert weighted.weights is not None
+    assert found.tolist() == weighted.weights.tolist()
+    assert RunFolder(tmp_path / "plain").read_graph().weights is None
+    assert "weights" not in RunFolder(tmp_path / "plain").read_tensors("triples.safetensors")[0]

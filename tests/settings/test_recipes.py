@@ -40,9 +40,10 @@ def made(facts: int, entities: int, name: str = "mine") -> Graph:
     ("facts", "entities", "gamma", "weight", "dropout", "batch"),
     [
         (100_000, 50_000, 6.0, 1.0, 0.0, 4096),  # two facts an entity
-        (300_000, 10_000, 10.0, 0.3, 0.1, 4096),  # thirty
-        # half way between, by the logarithm: sqrt(3 * 15) facts, a weight of sqrt(1 * 0.3)
-        (67_082, 10_000, 8.0, 0.548, 0.05, 4096),
+        (300_000, 10_000, 10.0, 0.15, 0.1, 4096),  # thirty
+        (67_082, 10_000, 8.0, 0.15, 0.05, 4096),  # half way, by the logarithm: sqrt(3 * 15) facts
+        # half way for the weight: sqrt(2.5 * 5) facts, a weight of sqrt(1 * 0.15)
+        (35_355, 10_000, 6.41, 0.387, 0.01, 4096),
         (800, 400, 6.0, 1.0, 0.0, 100),
     ],
 )
@@ -56,6 +57,27 @@ def test_the_rule(
     assert values["batch_size"] == batch
     assert values["queries"] == min(200, batch)
     assert values["near"] == 0.5
+
+
+@pytest.mark.parametrize(
+    ("facts", "entities", "epochs", "init", "batch", "rate"),
+    [
+        (100_000, 10_000, None, 0.0333, 4096, 0.01),  # a step may touch all: 4096 + 2 * 4096
+        (100_000, 98_304, None, 0.01, 4096, 0.005),  # an eighth of them, so half the rate
+        (100_000, 98_304, 60.0, 0.01, 4096, 0.005),
+        (100_000, 98_304, 10.0, 0.01, 8192, 0.00707),  # sqrt(2)
+        (100_000, 98_304, 3.0, 0.01, 12_500, 0.01),  # four times; an epoch keeps 16 steps
+        (400_000, 98_304, 0.001, 0.0136, 16_384, 0.01),
+        (300_000, 10_000, None, 0.05, 4096, 0.01),  # thirty facts an entity
+    ],
+)
+def test_the_rule_follows_the_time_and_what_a_step_touches(
+    facts: int, entities: int, epochs: float | None, init: float, batch: int, rate: float
+) -> None:
+    values = by_rule(GraphCounts("mine", entities, facts), epochs)
+    assert values["init_scale"] == pytest.approx(init, abs=0.0001)
+    assert values["batch_size"] == batch
+    assert values["learning_rate"] == pytest.approx(rate, abs=0.00001)
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -184,3 +185,24 @@ def test_a_loss_that_is_not_finite_moves_nothing(dense: Graph) -> None:
 def test_other_systems_take_the_other_step(dense: Graph, values: dict[str, Any]) -> None:
     settings = make_settings(**{"dim": 8, "epochs": 1, "block": 90, "queries": 5} | values)
     assert Trainer(dense, settings).native_step is None
+
+
+def test_weighted_facts_take_the_other_step_and_weigh_there(dense: Graph) -> None:
+    weights = np.where(np.arange(len(dense.train)) % 2, 5.0, 0.1)
+    values: dict[str, Any] = {
+        "model": "rotl",
+        "dim": 8,
+        "block": 32,
+        "gamma": 2.0,
+        "epochs": 1,
+        "threads": 1,
+    }
+    plain = Trainer(dense, make_settings(**values))
+    weighted = Trainer(replace(dense, weights=weights), make_settings(**values))
+    assert weighted.native_step is None
+    one, other = plain._step(), weighted._step()
+    assert one.parts["alignment"].item() != other.parts["alignment"].item()
+    alike = Trainer(replace(dense, weights=np.full(len(weights), 2.0)), make_settings(**values))
+    assert alike._step().parts["alignment"].item() == pytest.approx(
+        one.parts["alignment"].item(), rel=1e-5
+    )

@@ -10,7 +10,7 @@ import polars as pl
 
 from hale.data.graph import Graph
 from hale.data.keys import Ids
-from hale.data.sources.faults import Fault, told
+from hale.data.sources.faults import Fault, Faults
 from hale.data.sources.layout import QUERIES, ROLES
 from hale.data.sources.lookup import Lookup
 from hale.data.sources.reader import read_records
@@ -88,9 +88,9 @@ def read_queries(source: object, graph: Graph, *, skip_bad: bool = False) -> Que
     }
     for fault in unknown:
         wrong.setdefault(fault.place, fault.what)
-    faults = tuple(Fault(place, what) for place, what in wrong.items())
+    faults = Faults(Fault(place, what) for place, what in wrong.items())
     found.refuse(faults, skip_bad=skip_bad)
     good = ~np.isin(rows["place"].to_numpy(), list(wrong))
     if not good.any():
         raise SourceError("holds no query that can be asked", source=found.source)
-    return QueryFile(ids[good], told((*found.faults, *faults), found.unit), found.notes)
+    return QueryFile(ids[good], (found.faults + faults).told(found.unit), found.notes)

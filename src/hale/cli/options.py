@@ -31,6 +31,26 @@ OutFile = Annotated[
     Path | None,
     typer.Option("--out", help="Write the table to this file: .csv, .tsv or .parquet."),
 ]
+Columns = Annotated[
+    str | None,
+    typer.Option(
+        "--columns",
+        metavar="A,B,C",
+        help="Columns of head, relation and tail, by name or number (person,verb,thing or 1,2,4), "
+        "or the order of all three (htr). [default: by the header, else hrt]",
+        show_default=False,
+    ),
+]
+Weights = Annotated[
+    str | None,
+    typer.Option(
+        "--weights",
+        metavar="[COLUMN]",
+        help="Column of weights, by name or number: how much each fact counts in the loss. "
+        "[default: none; weight, where no column is named]",
+        show_default=False,
+    ),
+]
 SkipBad = Annotated[bool, typer.Option("--skip-bad", help="Leave out lines that cannot be judged.")]
 
 
@@ -44,6 +64,10 @@ class SettingsCommand(TyperCommand):
 
     Where models and strategies decide a default, the help tells what they decide.
     """
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read the arguments; --weights alone is the column of that name."""
+        return super().parse_args(ctx, named_weights(args))
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write arguments, then options by group, with the defaults that are decided later."""
@@ -62,6 +86,16 @@ class SettingsCommand(TyperCommand):
         if len(left) > 1:  # all settings are there, and so are words of our own
             with formatter.section("Words"):
                 formatter.write_dl([(word, GLOSSARY[word]) for word in WORDS])
+
+
+def named_weights(args: list[str]) -> list[str]:
+    """The arguments with a column for every --weights that names none."""
+    following = [*args, "--"][1:]
+    return [
+        part
+        for one, after in zip(args, following, strict=True)
+        for part in ([one, "weight"] if one == "--weights" and after.startswith("-") else [one])
+    ]
 
 
 def settings_options(

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from hale.cli.app import INTERRUPTED, err, load_graph, out, print_json, reporting
-from hale.cli.options import Json, option, settings_options
+from hale.cli.options import Columns, Json, Weights, option, settings_options
 from hale.errors import InputError
 
 
@@ -34,10 +34,7 @@ def train(
     overwrite: Annotated[
         bool, typer.Option("--overwrite", help="Replace the run in --out.")
     ] = False,
-    columns: Annotated[
-        str | None,
-        option("Order of a file's columns.", "hrt", "--columns"),
-    ] = None,
+    columns: Columns = None,
     header: Annotated[
         bool | None,
         option("Whether files have a header line.", "recognised", "--header/--no-header"),
@@ -45,6 +42,7 @@ def train(
     labels: Annotated[
         Path | None, typer.Option("--labels", help="File of two columns: id, readable name.")
     ] = None,
+    weights: Weights = None,
     skip_bad: Annotated[
         bool, typer.Option("--skip-bad", help="Leave out lines that are no triples.")
     ] = False,
@@ -58,6 +56,10 @@ def train(
     full_evaluation: Annotated[
         bool,
         typer.Option("--full-evaluation", help="Rank all of a large test split, not a sample."),
+    ] = False,
+    plan: Annotated[
+        bool,
+        typer.Option("--plan", help="Tell epochs, time and memory by a few steps, and stop."),
     ] = False,
     as_json: Json = False,
     **given: Any,
@@ -75,7 +77,10 @@ def train(
         raise InputError("Name a graph: a data set ('hale datasets' lists them), folder or file.")
     if resume and (out_folder is None or overwrite):
         raise InputError("--resume goes with --out RUN, and not with --overwrite.")
+    if resume and plan:
+        raise InputError("--plan tells of a new run; leave out --resume.")
 
+    from hale.cli.plan import show_plan
     from hale.cli.progress import LiveProgress
     from hale.cli.tables import metrics_table
     from hale.data.files import free_folder
@@ -94,10 +99,15 @@ def train(
             columns=columns,
             header=header,
             labels=labels,
+            weights=weights,
             skip_bad=skip_bad,
             holdout=holdout,
             seed=split_seed,
         )
+    if plan:
+        assert triples is not None
+        show_plan(triples, given, as_json=as_json)
+        return
     if out_folder is None:
         assert triples is not None
         out_folder = free_folder("runs", f"{triples.name}-{settings.model}-{settings.dim}")

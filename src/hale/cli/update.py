@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from hale.cli.app import INTERRUPTED, err, out, print_json, reporting
-from hale.cli.options import Json, RunPath, option, settings_options
+from hale.cli.options import Columns, Json, RunPath, Weights, option, settings_options
 
 
 @reporting
@@ -72,9 +72,8 @@ def update(
         bool,
         typer.Option("--skip-bad", help="Leave out bad lines, and facts to remove that are not."),
     ] = False,
-    columns: Annotated[
-        str | None, option("Order of the files' columns.", "hrt", "--columns")
-    ] = None,
+    columns: Columns = None,
+    weights: Weights = None,
     header: Annotated[
         bool | None,
         option("Whether files have a header line.", "recognised", "--header/--no-header"),
@@ -104,6 +103,7 @@ def update(
             tolerance=tolerance,
             columns=columns,
             header=header,
+            weights=weights,
             skip_bad=skip_bad,
             observer=progress,
             **given,

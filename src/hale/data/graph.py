@@ -9,6 +9,7 @@ from types import MappingProxyType
 from typing import Literal, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hale.data.keys import Ids, SplitIndex
 from hale.data.known_answers import KnownAnswers
@@ -16,8 +17,9 @@ from hale.data.names import column_of, worth_comparing
 from hale.data.vocabulary import Vocabulary
 from hale.errors import InputError, UnknownNameError
 
-__all__ = ["SPLITS", "Graph", "GraphSize", "Ids", "KnownAnswers", "Split", "Vocabulary"]
+__all__ = ["SPLITS", "Graph", "GraphSize", "Ids", "KnownAnswers", "Split", "Vocabulary", "Weights"]
 
+Weights = NDArray[np.float32]
 Split = Literal["train", "valid", "test"]
 SPLITS: tuple[Split, ...] = ("train", "valid", "test")
 
@@ -35,7 +37,8 @@ class Graph:
 
     Triples are read-only int64 arrays (n, 3) of head, relation, tail; such an array
     is taken as it is, any other is copied. ``notes`` tells what was noticed while
-    reading (repeats dropped, leaks, unseen names).
+    reading (repeats dropped, leaks, unseen names). ``weights`` (n,), float32, positive and finite,
+    say how much each training triple counts in the loss; None where all count alike.
     """
 
     name: str
@@ -46,6 +49,7 @@ class Graph:
     test: Ids
     labels: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    weights: Weights | None = None
 
     def __post_init__(self) -> None:
         limits = (len(self.entities), len(self.relations), len(self.entities))
@@ -61,6 +65,8 @@ class Graph:
             triples.flags.writeable = False
             object.__setattr__(self, split, triples)
         object.__setattr__(self, "labels", MappingProxyType(dict(self.labels)))
+        if self.weights is not None:
+            object.__setattr__(self, "weights", _checked_weights(self.weights, len(self.train)))
 
     @property
     def size(self) -> GraphSize:
@@ -149,6 +155,19 @@ class Graph:
             f"{len(self.relations):,} relations, {len(self.train):,} / {len(self.valid):,} / "
             f"{len(self.test):,} train / valid / test triples)"
         )
+
+
+def _checked_weights(weights: Weights, count: int) -> Weights:
+    """The weights of ``count`` triples as an array of float32 of its own."""
+    kept = np.array(weights, dtype=np.float32)
+    if kept.shape != (count,):
+        raise InputError(
+            f"The {count:,} training triples have a weight each, got shape {kept.shape}."
+        )
+    if not ((kept > 0) & np.isfinite(kept)).all():
+        raise InputError("The weights of triples are positive and finite numbers.")
+    kept.flags.writeable = False
+    return kept
 
 
 def _own(triples: Ids) -> Ids:

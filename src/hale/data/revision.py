@@ -8,11 +8,11 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from hale.data.graph import SPLITS, Graph
+from hale.data.graph import SPLITS, Graph, Weights
 from hale.data.keys import Ids, TripleSet
 from hale.data.sources import Triples
 from hale.data.sources.assemble import split_at_random
-from hale.data.sources.faults import Fault, refuse, told
+from hale.data.sources.faults import Fault, Faults
 from hale.data.sources.layout import ROLES
 from hale.data.vocabulary import Vocabulary
 from hale.errors import InputError
@@ -62,12 +62,13 @@ def revise(
     is a table of new facts that join test, or a share of the added ones for each of valid and
     test, drawn by ``seed`` so that train still holds every name. A fact to remove that is not
     there, or that is also to be added, is a fault; all of them are told in one error, or with
-    ``skip_bad`` noted.
+    ``skip_bad`` noted. Weights stay with their facts; new facts weigh 1 unless they say otherwise.
     """
     given = (add, remove, holdout if isinstance(holdout, Triples) else None)
     notes: list[str] = [note for triples in given if triples for note in triples.notes]
     parts = _parts(add, holdout, seed)
-    wider = _with_names(graph, pl.concat(list(parts.values())), add)
+    named = pl.concat([rows.select(ROLES) for rows in parts.values()])
+    wider = _with_names(graph, named, add)
     ids = {split: _ids(wider, rows) for split, rows in parts.items()}
     held = TripleSet(graph.triples)
     removed = np.empty((0, 3), dtype=np.int64)
@@ -82,16 +83,21 @@ def revise(
     if repeated := sum(map(len, ids.values())) - sum(map(len, fresh.values())):
         notes.append(f"{repeated:,} of the facts to add are in the graph already (left there)")
     gone = TripleSet(removed)
+    stay = {split: ~gone.holds(graph.split(split)) for split in SPLITS}
     train, valid, test = (
-        np.concatenate([old[~gone.holds(old)], fresh[split]])
-        for split, old in ((split, graph.split(split)) for split in SPLITS)
+        np.concatenate([graph.split(split)[stay[split]], fresh[split]]) for split in SPLITS
     )
+    weights = None
+    if graph.weights is not None or "weight" in parts["train"].columns:
+        new = _weights(parts["train"])[~held.holds(ids["train"])]
+        old = np.ones(len(graph.train)) if graph.weights is None else graph.weights
+        weights = np.concatenate([old[stay["train"]], new]).astype(np.float32)
     if not len(train):
         raise InputError("No training triples would be left.")
     notes += _unseen_notes(graph, wider, train)
     return Revision(
         before=graph,
-        after=replace(wider, train=train, valid=valid, test=test),
+        after=replace(wider, train=train, valid=valid, test=test, weights=weights),
         added=fresh["train"],
         removed=removed,
         held_out=fresh["test"],
@@ -99,10 +105,17 @@ def revise(
     )
 
 
+def _weights(rows: pl.DataFrame) -> Weights:
+    """The weights of new facts: 1 unless they are given."""
+    if "weight" in rows.columns:
+        return rows["weight"].to_numpy()
+    return np.ones(len(rows), dtype=np.float32)
+
+
 def _parts(add: Triples | None, holdout: Triples | float, seed: int) -> dict[str, pl.DataFrame]:
     """Which split each new fact is for."""
     nothing = pl.DataFrame(schema=dict.fromkeys(ROLES, pl.String))
-    new = nothing if add is None else add.distinct.select(ROLES)
+    new = nothing if add is None else add.distinct.drop("place")
     parts = {"train": new, "valid": nothing, "test": nothing}
     if isinstance(holdout, Triples):
         parts["test"] = holdout.distinct.select(ROLES)
@@ -114,7 +127,7 @@ def _parts(add: Triples | None, holdout: Triples | float, seed: int) -> dict[str
 
 def _not_removed(remove: Triples, there: Marks, twice: Marks, skip_bad: bool) -> list[str]:
     """Notes on facts that cannot leave: they are not there, or are to be added as well."""
-    faults = [
+    faults = Faults(
         Fault(
             place,
             f"{' '.join(names)}: "
@@ -122,9 +135,9 @@ def _not_removed(remove: Triples, there: Marks, twice: Marks, skip_bad: bool) ->
         )
         for *names, place, known, both in zip(*remove.distinct, there, twice, strict=True)
         if both or not known
-    ]
-    refuse(remove.source, faults, unit=remove.unit, skip_bad=skip_bad)
-    return [f"{remove.source}, {text}: skipped" for text in told(faults, remove.unit)]
+    )
+    faults.refuse(remove.source, unit=remove.unit, skip_bad=skip_bad)
+    return [f"{remove.source}, {text}: skipped" for text in faults.told(remove.unit)]
 
 
 def _with_names(graph: Graph, rows: pl.DataFrame, add: Triples | None) -> Graph:

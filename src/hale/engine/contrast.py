@@ -44,6 +44,7 @@ def contrast(
     without: Pairs | None = None,
     gammas: Tensor | None = None,
     estimate: Estimate = WHOLE,
+    weights: Tensor | None = None,
 ) -> Contrast:
     """The weighted pull of positives, and the uniformity of those queries that are drawn.
 
@@ -53,10 +54,11 @@ def contrast(
     is differentiable; ``drawn`` (m,) rows of queries, none twice; ``without`` and ``estimate`` as
     ``uniformity`` has them, their rows counting the drawn. Without ``square`` the
     positives are not squared. ``gammas`` (B,) are bounds of the activation for each query, in
-    place of its own.
+    place of its own. ``weights`` (B,) make the first mean a weighted one,
+    sum_i w_i h_i^2 / sum_i w_i.
 
     On the native engine positives cost one pass; elsewhere, and where no gradient is wanted, it is
-    plain torch, the reference.
+    plain torch, the reference; so are positives that have weights.
     """
     check_inputs(queries, entities, scale)
     drawn = drawn.long()
@@ -73,13 +75,15 @@ def contrast(
     inputs = (queries, tails, entities, scale)
     learning = torch.is_grad_enabled() and any(x.requires_grad for x in inputs)
     native_runs = choose(queries, entities, scale, activation) is native.sweep
-    if learning and native_runs and tails.dtype == queries.dtype:
+    if learning and native_runs and weights is None and tails.dtype == queries.dtype:
         found: tuple[Tensor, Tensor, Tensor] = _Contrast.apply(  # type: ignore[no-untyped-call]
             *inputs, drawn, activation, weight, square, without, gammas, estimate
         )
         return Contrast(*found)
     activated = activation(scale * geometry.squared_distance(queries, tails), gammas)
-    alignment = (activated.square() if square else activated).mean()
+    pulled = activated.square() if square else activated
+    shares = None if weights is None else weights.to(pulled.dtype) / weights.to(pulled.dtype).sum()
+    alignment = pulled.mean() if shares is None else (shares * pulled).sum()
     spread = uniformity(
         queries.index_select(0, drawn),
         entities,

@@ -30,6 +30,7 @@ def mean_log_sum(
     without: Pairs | None = None,
     estimate: Estimate = WHOLE,
     others: Tensor | None = None,
+    weights: Tensor | None = None,
 ) -> Tensor:
     """mean_i log sum_j exp(s_ij), differentiable in all rows and tables.
 
@@ -37,10 +38,15 @@ def mean_log_sum(
     are handed over whole, the first being (N, ...). None stands for what a score does without.
     ``without`` is a pair of index tensors (row, entity) to leave out of the sums. Where the tables
     are of a block, ``estimate`` says how its sums stand for those over all. ``others`` (B,) is one
-    more term in each sum, by its logarithm, in which the value is differentiable too.
+    more term in each sum, by its logarithm, in which the value is differentiable too. ``weights``
+    (B,) make the mean a weighted one, sum_i w_i log_i / sum_i w_i.
     """
+    shares = None
+    if weights is not None:
+        exact = weights.double()
+        shares = exact / exact.sum()
     value: Tensor = _MeanLogSum.apply(  # type: ignore[no-untyped-call]
-        score, 1 + len(rows), without, estimate, others, *rows, *tables
+        score, 1 + len(rows), without, estimate, shares, others, *rows, *tables
     )
     return value
 
@@ -53,9 +59,10 @@ class _MeanLogSum(torch.autograd.Function):
         num_rows: int,
         without: Pairs | None,
         estimate: Estimate,
+        shares: Tensor | None,
         *inputs: Tensor | None,  # others, rows, tables
     ) -> Tensor:
-        wanted = ctx.needs_input_grad[4:]
+        wanted = ctx.needs_input_grad[5:]
         gradients = [
             torch.zeros_like(x) if x is not None and need else None
             for x, need in zip(inputs, wanted, strict=True)
@@ -81,7 +88,12 @@ class _MeanLogSum(torch.autograd.Function):
                 scores = score(*leaves[1:])
                 if without is not None:
                     scores = _leave_out(scores, without, start)
-                summed = _log_sums(scores, estimate.rows(part), leaves[0]).sum() / count
+                logs = _log_sums(scores, estimate.rows(part), leaves[0])
+                summed = (
+                    logs.sum() / count
+                    if shares is None
+                    else (shares[part].to(logs.dtype) * logs).sum()
+                )
             total += summed.detach()
             if not asked:
                 continue
@@ -102,7 +114,7 @@ class _MeanLogSum(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
         gradients, ctx.gradients = ctx.gradients, None
-        return (*(None,) * 4, *(None if g is None else g * grad for g in gradients))
+        return (*(None,) * 5, *(None if g is None else g * grad for g in gradients))
 
 
 def _log_sums(scores: Tensor, estimate: Estimate, others: Tensor | None) -> Tensor:

@@ -46,6 +46,6 @@ class AdvNeg(SamNeg):
         )
 
     def weigh(self, scores: Tensor) -> Tensor:
-        """The negatives' part, from f + margin (B, K): the margin cancels in the softmax."""
+        """The negatives' part for each positive, (B, K) -> (B,); the margin cancels in softmax."""
         weights = (self.temperature * scores.detach()).softmax(dim=1)
-        return (weights * softplus(scores)).sum(dim=1).mean()
+        return (weights * softplus(scores)).sum(dim=1)

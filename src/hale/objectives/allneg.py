@@ -18,6 +18,7 @@ from hale.objectives.base import Loss, Objective
 from hale.objectives.left_out import LeftOut, left_out, required
 from hale.objectives.scoring import Scoring, scoring_of
 from hale.objectives.space import Choice, Float, Space
+from hale.objectives.weighing import weighted_mean
 from hale.settings import Settings
 
 
@@ -38,7 +39,8 @@ class AllNeg(Objective):
     of the entities the sum of the others is estimated (see engine.estimate), and the target is
     always a term beside it. The sums go
     through the engine: for squared L2 distances they are the uniformity term over the whole
-    batch, for other scores they are taken in chunks; no tensor of size B * N is kept.
+    batch, for other scores, and where facts have weights, they are taken in chunks; no tensor of
+    size B * N is kept. With weights the mean is sum_p w_p [...] / sum_p w_p.
     """
 
     name = "allneg"
@@ -76,6 +78,7 @@ class AllNeg(Objective):
         generator: torch.Generator,  # noqa: ARG002
         known: KnownAnswers | None = None,
         block: Block | None = None,
+        weights: Tensor | None = None,
     ) -> Loss:
         """The loss of positive triples (B, 3)."""
         head, relation, tail = triples.unbind(dim=1)
@@ -100,13 +103,15 @@ class AllNeg(Objective):
             "estimate": self._estimate(model, out, block),
             "others": None if block is None else scores,
         }
-        if model.similarity == "l2" and model.tail_bias is None:
+        if model.similarity == "l2" and model.tail_bias is None and weights is None:
             ones = queries.new_ones(len(queries))
             scales = ones if scale is None else scale.squeeze(-1)
             whole = uniformity(queries, entities, scales, self.scoring.activation, **sums)
         else:
-            whole = self._log_sum(model, head, queries, curvature, scale, entities, block, sums)
-        positives = scores.mean()
+            whole = self._log_sum(
+                model, head, queries, curvature, scale, entities, block, sums, weights
+            )
+        positives = weighted_mean(scores, weights)
         return Loss(whole - positives, {"positives": -positives, "all": whole})
 
     def _estimate(self, model: Model, out: LeftOut, block: Block | None) -> Estimate:
@@ -126,6 +131,7 @@ class AllNeg(Objective):
         entities: Tensor,
         block: Block | None,
         sums: Sums,
+        weights: Tensor | None,
     ) -> Tensor:
         def score(
             queries: Tensor,
@@ -151,4 +157,5 @@ class AllNeg(Objective):
             (queries, curvature, scale, head_bias),
             (entities, tail_bias),
             **sums,
+            weights=weights,
         )

@@ -48,6 +48,7 @@ class AllNegSquare(Objective):
     takes_activation = False
     takes_dropout = False
     takes_heights = False
+    takes_weights = False
     because = (
         "the sum over all triples is exact only where a score is a polynomial of the tables' rows"
     )
@@ -72,6 +73,7 @@ class AllNegSquare(Objective):
         generator: torch.Generator,  # noqa: ARG002
         known: KnownAnswers | None = None,
         block: Block | None = None,  # noqa: ARG002
+        weights: Tensor | None = None,  # noqa: ARG002
     ) -> Loss:
         """The loss of positive triples (B, 3); ``known`` counts all positives."""
         weight = self.negative_weight

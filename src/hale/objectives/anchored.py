@@ -51,9 +51,10 @@ class Anchored:
         generator: torch.Generator,
         known: KnownAnswers | None = None,
         block: Block | None = None,
+        weights: Tensor | None = None,
     ) -> Loss:
         """The loss of positive triples (B, 3)."""
-        loss = self.objective(model, triples, generator, known, block)
+        loss = self.objective(model, triples, generator, known, block, weights)
         ends = torch.cat((triples[:, 0], triples[:, 2]))
         ours = ends[ends < len(self.anchors)]
         ours = ours[self.held[ours]]

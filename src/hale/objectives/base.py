@@ -38,9 +38,10 @@ class Criterion(Protocol):
         generator: torch.Generator,
         known: KnownAnswers | None = None,
         block: Block | None = None,
+        weights: Tensor | None = None,
         /,
     ) -> Loss:
-        """The loss of positive triples (B, 3)."""
+        """The loss of positive triples (B, 3), which weigh (B,) in it, or all alike."""
 
 
 class Objective(ABC):
@@ -62,6 +63,7 @@ class Objective(ABC):
     takes_activation: ClassVar[bool] = True
     takes_dropout: ClassVar[bool] = True
     takes_heights: ClassVar[bool] = True
+    takes_weights: ClassVar[bool] = True
     because: ClassVar[str] = ""
     defaults: ClassVar[Mapping[str, object]] = {}
     by_dot: ClassVar[Mapping[str, object]] = {}
@@ -84,10 +86,12 @@ class Objective(ABC):
         generator: torch.Generator,
         known: KnownAnswers | None = None,
         block: Block | None = None,
+        weights: Tensor | None = None,
     ) -> Loss:
         """The loss of a batch of positive triples (B, 3), both directions mixed.
 
         ``generator`` (on the CPU) draws whatever is sampled; ``known`` holds the
         answers in train, for strategies that use them; ``block`` the entities that sums over all
-        of them are estimated by, for strategies that have such sums.
+        of them are estimated by, for strategies that have such sums. ``weights`` (B,) turn the
+        mean over positives into a weighted one, where the strategy takes them.
         """

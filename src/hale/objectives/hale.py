@@ -40,6 +40,9 @@ class HaLE(Objective):
     query with k answers in train by k^-p, so that at 1 all distinct queries are drawn alike
     (at 0 all triples are). And the sum may run over a block of the entities that stands for all
     (``block``, see engine.estimate): the paper names such a filter as future work.
+
+    Where facts have weights w, alignment is lambda sum_p w_p a_p^2 / sum_p w_p, and a query is
+    drawn by its fact's weight (times k^-p): both as if facts were repeated.
     """
 
     name = "hale"
@@ -65,7 +68,7 @@ class HaLE(Objective):
         Float("beta", 1.0, 5.0),
         Float("weight", 0.05, 2.0, log=True),
         Float("learning_rate", 0.002, 0.05, log=True),
-        Float("init_scale", 0.02, 0.3, log=True),
+        Float("init_scale", 0.003, 0.3, log=True),
         Float("decay", 0.2, 1.0),
         Choice("dropout", (0.0, 0.05, 0.1, 0.2, 0.3)),
     )
@@ -137,13 +140,14 @@ class HaLE(Objective):
         generator: torch.Generator,
         known: KnownAnswers | None = None,
         block: Block | None = None,
+        weights: Tensor | None = None,
     ) -> Loss:
         """The loss of positive triples (B, 3); min(m, B) of their queries are sampled."""
         head, relation, tail = triples.unbind(dim=1)
         entities, heads, tails = model.look_up(block, head, tail)
         queries = model.query_of(heads, relation)  # (B, d)
         scale = self._scale(model, relation, queries)  # (B,)
-        drawn = self.draw(triples, generator, known).to(triples.device)
+        drawn = self.draw(triples, generator, known, weights).to(triples.device)
         bounds = self.bounds(known, scale)
         gammas = None if bounds is None else bounds.index_select(0, relation)
         out = self.left_out(model, triples.index_select(0, drawn), known, block)
@@ -159,6 +163,7 @@ class HaLE(Objective):
             without=out.pairs(triples.device),
             gammas=gammas,
             estimate=self._estimate(out, block, gammas, drawn),
+            weights=weights,
         )
         return Loss(found.total, {"alignment": found.alignment, "uniformity": found.uniformity})
 
@@ -184,18 +189,26 @@ class HaLE(Objective):
         return torch.where(two_way, other, own)
 
     def draw(
-        self, triples: Tensor, generator: torch.Generator, known: KnownAnswers | None
+        self,
+        triples: Tensor,
+        generator: torch.Generator,
+        known: KnownAnswers | None,
+        weights: Tensor | None = None,
     ) -> Tensor:
         """The places (m,) in the batch (B, 3) whose queries are sampled, none twice."""
         count = self.num_queries or max(1, round((self.alpha or 0) * len(triples)))
-        if not self.query_power:
+        if not self.query_power and weights is None:
             return torch.randperm(len(triples), generator=generator)[:count]
-        if known is None:
-            raise InputError("query_power needs the known answers of the training triples.")
-        ids = triples.cpu().numpy()
-        answers = np.maximum(1, known.counts(ids[:, 0], ids[:, 1]))
-        weights = torch.from_numpy(answers.astype(np.float64) ** -self.query_power)
-        return torch.multinomial(weights, min(count, len(triples)), generator=generator)
+        chances = torch.ones(len(triples), dtype=torch.float64)
+        if weights is not None:
+            chances = weights.cpu().double()
+        if self.query_power:
+            if known is None:
+                raise InputError("query_power needs the known answers of the training triples.")
+            ids = triples.cpu().numpy()
+            answers = np.maximum(1, known.counts(ids[:, 0], ids[:, 1]))
+            chances = chances * torch.from_numpy(answers.astype(np.float64) ** -self.query_power)
+        return torch.multinomial(chances, min(count, len(triples)), generator=generator)
 
     def _scale(self, model: Model, relation: Tensor, like: Tensor) -> Tensor:
         return model.scale(relation) if self.relation_scale else like.new_ones(len(relation))

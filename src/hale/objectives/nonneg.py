@@ -13,6 +13,7 @@ from hale.engine.blocks import Block
 from hale.models import Model, Similarity
 from hale.objectives.base import Loss, Objective
 from hale.objectives.scoring import Scoring, scoring_of
+from hale.objectives.weighing import weighted_mean
 from hale.settings import Settings
 
 
@@ -55,6 +56,7 @@ class NonNeg(Objective):
         generator: torch.Generator,  # noqa: ARG002
         known: KnownAnswers | None = None,  # noqa: ARG002
         block: Block | None = None,  # noqa: ARG002
+        weights: Tensor | None = None,
     ) -> Loss:
         """The loss of positive triples (B, 3)."""
         head, relation, tail = triples.unbind(dim=1)
@@ -62,7 +64,7 @@ class NonNeg(Objective):
         queries = model.query_of(heads, relation)
         compared = model.compare(queries, tails.unsqueeze(1), model.curvature(relation))
         scores = self.scoring.activate(model, compared, self.scoring.scale(model, relation))
-        alignment = scores.square().mean()
+        alignment = weighted_mean(scores.square().squeeze(1), weights)
         entities = model.entities()
         from_centre = (entities - entities.mean(dim=0)).square().sum(dim=1)
         spread = (from_centre - 1).square().mean()

@@ -30,8 +30,9 @@ class Penalized:
         generator: torch.Generator,
         known: KnownAnswers | None = None,
         block: Block | None = None,
+        weights: Tensor | None = None,
     ) -> Loss:
         """The loss of positive triples (B, 3)."""
-        loss = self.objective(model, triples, generator, known, block)
+        loss = self.objective(model, triples, generator, known, block, weights)
         penalty = model.penalty(triples, self.power)
         return Loss(loss.total + self.weight * penalty, {**loss.parts, "penalty": penalty})

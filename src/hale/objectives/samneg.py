@@ -15,6 +15,7 @@ from hale.models import Model, Similarity
 from hale.objectives.base import Loss, Objective
 from hale.objectives.scoring import Scoring, scoring_of
 from hale.objectives.space import Choice, Float, Space
+from hale.objectives.weighing import weighted_mean
 from hale.settings import Settings
 
 
@@ -27,7 +28,7 @@ class SamNeg(Objective):
     The negatives of a triple are drawn anew in every step, uniformly and with replacement; both
     directions are queries, so heads are corrupted as well. The margin lets distances, whose f is
     at most 0, be told apart at a distance of their own; biases do the same where a model has
-    them.
+    them. Where facts have weights both means are weighted by those of the positives.
     """
 
     name = "samneg"
@@ -67,6 +68,7 @@ class SamNeg(Objective):
         generator: torch.Generator,
         known: KnownAnswers | None = None,  # noqa: ARG002
         block: Block | None = None,  # noqa: ARG002
+        weights: Tensor | None = None,
     ) -> Loss:
         """The loss of positive triples (B, 3)."""
         head, relation, tail = triples.unbind(dim=1)
@@ -75,10 +77,10 @@ class SamNeg(Objective):
         )
         candidates = torch.cat((tail.unsqueeze(1), drawn.to(tail.device)), dim=1)
         scores = self.margin + self.scoring.candidates(model, head, relation, candidates)
-        positives = softplus(-scores[:, 0]).mean()
-        negatives = self.weigh(scores[:, 1:])
+        positives = weighted_mean(softplus(-scores[:, 0]), weights)
+        negatives = weighted_mean(self.weigh(scores[:, 1:]), weights)
         return Loss(positives + negatives, {"positives": positives, "negatives": negatives})
 
     def weigh(self, scores: Tensor) -> Tensor:
-        """The negatives' part, from f + margin (B, K): all alike."""
-        return softplus(scores).mean()
+        """The negatives' part for each positive, from f + margin: (B, K) -> (B,), all alike."""
+        return softplus(scores).mean(dim=1)

@@ -3,7 +3,7 @@
     settings.json          settings, version, what the graph was
     entities.txt           names in id order, one a line; relations.txt likewise
     labels.tsv             readable names, where the graph had them
-    triples.safetensors    train, valid, test as ids: the run needs no other file
+    triples.safetensors    train, valid, test as ids, weights if any: the run needs no other file
     model.safetensors      the weights that validation kept
     history.jsonl          one validation a line
     metrics.json           how training went, and the reports of evaluations
@@ -128,6 +128,8 @@ class RunFolder:
         triples: dict[str, Tensor] = {
             split: torch.from_numpy(graph.split(split).astype(np.int32)) for split in SPLITS
         }
+        if graph.weights is not None:
+            triples["weights"] = torch.from_numpy(graph.weights.copy())
         self.write_tensors(TRIPLES, triples, {})
 
     # -- reading ---------------------------------------------------------------
@@ -176,6 +178,7 @@ class RunFolder:
                 valid=valid,
                 test=test,
                 labels=labels,
+                weights=tensors["weights"].numpy() if "weights" in tensors else None,
             )
 
     def _read_header(self) -> dict[str, Any]:

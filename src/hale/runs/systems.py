@@ -12,24 +12,26 @@ from hale.models import MODELS, Model, Options, Similarity, model_class
 from hale.models.model_options import SIMILARITIES
 from hale.objectives import OBJECTIVES, Criterion, Objective, make_objective, objective_class
 from hale.settings import Settings, make_settings, parse_duration
-from hale.settings.recipes import recipe_values
+from hale.settings.recipes import recipe_values, tuned
 from hale.settings.recipes.rule import GraphCounts
 
 # The strategy that a model takes where none is given, by its own similarity.
 OWN_STRATEGIES: Mapping[Similarity, str] = {"l2": "hale", "dot": "allneg", "hyperbolic": "advneg"}
 
 
-def complete(graph: Graph | None = None, **values: object) -> Settings:
+def complete(
+    graph: Graph | None = None, allowed_epochs: float | None = None, /, **values: object
+) -> Settings:
     """Settings from what a user gave; the rest as suits the strategy, the model and the graph.
 
     What is given goes before the recipe (hale.settings.recipes), that before what suits the
     model and the strategy in general. Without a strategy it is the one that the model knows best:
     HaLE where it measures squared L2 distances. A scale per relation belongs to an activation, so
     the identity comes without one. Only what was given counts as set (``model_fields_set``).
+    ``allowed_epochs`` is how many the run has time for, if that is known (training.forecast).
     """
     given = {name: value for name, value in values.items() if value is not None}
-    model = model_class(str(given.get("model", Settings.model_fields["model"].default)))
-    strategy = objective_class(str(given.get("strategy", default_strategy(model))))
+    model, strategy = _named(given)
     _refuse_unused(strategy, given)
     filled: dict[str, object] = {
         "strategy": strategy.name,
@@ -41,7 +43,8 @@ def complete(graph: Graph | None = None, **values: object) -> Settings:
             None if graph is None else counts_of(graph),
             strategy.name,
             model.name,
-            _budget(given),
+            budget=_budget(given),
+            epochs=allowed_epochs,
         ),
     }
     for one, other in (("alpha", "queries"), ("queries", "alpha")):
@@ -56,6 +59,20 @@ def complete(graph: Graph | None = None, **values: object) -> Settings:
     settings = make_settings(**filled)
     settings.model_fields_set.intersection_update(given)  # the rest was filled in
     return settings
+
+
+def rule_fills_in(graph: Graph, values: Mapping[str, object]) -> bool:
+    """Whether what is not given comes from the rule: there is no recipe for the graph."""
+    given = {name: value for name, value in values.items() if value is not None}
+    model, strategy = _named(given)
+    by_rule = str(given.get("recipe", "auto")) == "auto" and strategy.name == "hale"
+    return by_rule and not tuned(counts_of(graph), strategy.name, model.name)
+
+
+def _named(given: Mapping[str, object]) -> tuple[type[Model], type[Objective]]:
+    """The model and the strategy that are given, or that are taken without."""
+    model = model_class(str(given.get("model", Settings.model_fields["model"].default)))
+    return model, objective_class(str(given.get("strategy", default_strategy(model))))
 
 
 def given_in(settings: Settings) -> dict[str, object]:
@@ -158,6 +175,19 @@ def build_objective(settings: Settings) -> Criterion:
     """The objective that the settings describe, once they are found to go together."""
     check(settings)
     return make_objective(settings)
+
+
+def check_weights(settings: Settings, graph: Graph) -> None:
+    """Refuse weights of facts where the strategy cannot take them."""
+    if graph.weights is not None and not objective_class(settings.strategy).takes_weights:
+        takers = sorted(name for name, one in OBJECTIVES.items() if one.takes_weights)
+        raise SettingsError(
+            [
+                f"strategy {settings.strategy!r} takes no weights of facts: its sum over all "
+                "triples counts each once, as true or false. Leave the weights out, or take "
+                f"{', '.join(takers)}"
+            ]
+        )
 
 
 def similarity_of(settings: Settings) -> Similarity:

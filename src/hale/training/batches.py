@@ -9,6 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from hale.data.graph import Weights
 from hale.data.keys import Ids
 from hale.engine.permutation import MOST, part_of, round_keys
 from hale.engine.randomness import Stream
@@ -23,13 +24,16 @@ class Batches(Protocol):
     def at(self, step: int) -> Tensor:
         """The triples (B, 3) of a step."""
 
+    def weights_at(self, step: int) -> Tensor | None:
+        """The weights (B,) of the triples of a step; None where all weigh alike."""
+
 
 class Shuffled:
     """Every epoch passes once over all triples (n, 3), in an order of its own.
 
     With ``relations`` they are passed over in both directions, each triple and its reciprocal
-    (t, r + R, h). The order is computed place by place (see engine.permutation), so the triples
-    stay where they are; those of a batch come as they lie.
+    (t, r + R, h), which has the same weight. The order is computed place by place (see
+    engine.permutation), so the triples stay where they are; those of a batch come as they lie.
     """
 
     def __init__(
@@ -41,8 +45,10 @@ class Shuffled:
         *,
         relations: int | None = None,
         device: torch.device | None = None,
+        weights: Weights | None = None,
     ) -> None:
         self.triples = triples
+        self.weights = weights
         self.batch_size = batch_size
         self.seed = seed
         self.stream = stream
@@ -55,12 +61,7 @@ class Shuffled:
 
     def at(self, step: int) -> Tensor:
         """The triples (B, 3) of a step; the last of an epoch are what is left."""
-        epoch, place = divmod(step, self.steps_per_epoch)
-        start = place * self.batch_size
-        size = min(self.batch_size, self.count - start)
-        places = part_of(self.count, start, size, round_keys(self.seed, self.stream, epoch))
-        turned = np.searchsorted(places, len(self.triples))  # from here on they are reciprocals
-        places[turned:] -= len(self.triples)
+        places, turned = self._places(step)
         batch = np.take(self.triples, places, axis=0)
         if self.relations is not None:
             heads = batch[turned:, 0].copy()
@@ -68,6 +69,24 @@ class Shuffled:
             batch[turned:, 1] += self.relations
             batch[turned:, 2] = heads
         return torch.from_numpy(batch).to(self.device)
+
+    def weights_at(self, step: int) -> Tensor | None:
+        """The weights (B,) of the triples of a step, in their order."""
+        if self.weights is None:
+            return None
+        return torch.from_numpy(np.take(self.weights, self._places(step)[0])).to(self.device)
+
+    def _places(self, step: int) -> tuple[Ids, int]:
+        """Where the triples of a step lie (B,), and the first of them that is turned round."""
+        epoch, place = divmod(step, self.steps_per_epoch)
+        start = place * self.batch_size
+        size = min(self.batch_size, self.count - start)
+        places = part_of(self.count, start, size, round_keys(self.seed, self.stream, epoch))
+        turned = int(
+            np.searchsorted(places, len(self.triples))
+        )  # from here on they are reciprocals
+        places[turned:] -= len(self.triples)
+        return places, turned
 
 
 class Mixed:
@@ -81,3 +100,8 @@ class Mixed:
     def at(self, step: int) -> Tensor:
         """The triples (B, 3) of a step."""
         return torch.cat((self.first.at(step), self.second.at(step)))
+
+    def weights_at(self, step: int) -> Tensor | None:
+        """The weights (B,) of the triples of a step: both parts have them, or neither."""
+        first, second = self.first.weights_at(step), self.second.weights_at(step)
+        return None if first is None or second is None else torch.cat((first, second))

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field
 import numpy as np
 from torch import Tensor
 
-from hale.data.graph import SPLITS, Graph
+from hale.data.graph import SPLITS, Graph, Weights
 from hale.errors import RunError
 from hale.models import Model
 from hale.runs.folder import CHECKPOINT, HISTORY, MODEL, ORIGIN, RunFolder
@@ -131,7 +131,13 @@ def _same(one: Graph, other: Graph) -> bool:
         one.entities.names == other.entities.names
         and one.relations.names == other.relations.names
         and all(np.array_equal(one.split(split), other.split(split)) for split in SPLITS)
+        and np.array_equal(_weights(one), _weights(other))
     )
+
+
+def _weights(graph: Graph) -> Weights:
+    """The weights of training triples, none where all weigh alike."""
+    return np.empty(0, dtype=np.float32) if graph.weights is None else graph.weights
 
 
 def _section(tensors: Mapping[str, Tensor], prefix: str) -> dict[str, Tensor]:

@@ -164,8 +164,12 @@ def step_for(
     optimizer: Optimizer,
     known: KnownAnswers,
     blocks: object | None,
+    *,
+    weighted: bool = False,
 ) -> NativeStep | None:
-    """The native step of these, where there is one."""
+    """The native step of these, where there is one: facts that are ``weighted`` have none."""
+    if weighted:
+        return None
     if not (type(objective) is HaLE and type(optimizer) is Adam and blocks is not None):
         return None
     answers = known.index if objective.leave_out_known else None

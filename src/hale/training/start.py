@@ -10,9 +10,10 @@ from hale.errors import RunError, SettingsError
 from hale.runs.folder import RunFolder
 from hale.runs.lock import writing_run
 from hale.runs.run import Run
-from hale.runs.systems import build_model, build_objective, complete, given_in
+from hale.runs.systems import build_model, build_objective, given_in
 from hale.settings import Settings
 from hale.training import checkpoint
+from hale.training.forecast import suited
 from hale.training.observer import Observer
 from hale.training.trainer import Trainer
 
@@ -31,10 +32,10 @@ def train(
 
     Give ``settings``, or their values by name: ``train(graph, model="rotl",
     dim=32, budget="60s")``; both mean the same, and what is not given is completed as suits the
-    strategy, the model and the graph (``complete``). With ``out`` the run lives in that folder
-    from the first moment, nobody else may write it meanwhile, and a run that is there is replaced
-    only on request (``overwrite=True``). Ctrl-C stops after the step at hand with everything
-    saved; ``run.summary.stopped_by`` says so.
+    strategy, the model, the graph and the time (``suited``). With ``out`` the run lives in that
+    folder from the first moment, nobody else may write it meanwhile, and a run that is there is
+    replaced only on request (``overwrite=True``). Ctrl-C stops after the step at hand with
+    everything saved; ``run.summary.stopped_by`` says so.
 
     ``resume=True`` goes on with the run in ``out`` after any kind of end, with
     the settings and the graph that it has; those given beside it must agree.
@@ -54,7 +55,7 @@ def train(
     if graph is None:
         raise SettingsError(["a graph is needed, unless a run is resumed"])
     with writing_run(out):
-        trainer = Trainer(graph, complete(graph, **given), observer)
+        trainer = Trainer(graph, suited(graph, given), observer)
         if out is not None:
             trainer.begin(out, overwrite=overwrite)
         return trainer.fit()

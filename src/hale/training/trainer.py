@@ -20,7 +20,7 @@ from hale.evaluation.validation import Validation
 from hale.objectives import Criterion, HaLE, Loss
 from hale.runs.folder import METRICS, ORIGIN, RunFolder
 from hale.runs.run import Record, Run, Summary
-from hale.runs.systems import build_model, build_objective
+from hale.runs.systems import build_model, build_objective, check_weights
 from hale.settings import Settings
 from hale.training import checkpoint
 from hale.training.batches import Batches, Shuffled
@@ -62,6 +62,7 @@ class Trainer:
     ) -> None:
         if not len(graph.train):
             raise SettingsError([f"the graph {graph.name!r} has no training triples"])
+        check_weights(settings, graph)
         if settings.patience is not None and not len(graph.valid):
             raise SettingsError(["patience: the graph has no valid split to be patient about"])
         self.graph = graph
@@ -88,6 +89,7 @@ class Trainer:
                 settings.seed,
                 relations=len(graph.relations),
                 device=self.device,
+                weights=graph.weights,
             )
         self.batches = batches
         self.blocks = blocks_of(settings, graph.size.num_entities)
@@ -102,9 +104,8 @@ class Trainer:
         self.keeper = Keeper(
             self.model, self.optimizer, copies=keep == "best", clocked=settings.budget is not None
         )
-        self.native_step = step_for(
-            self.model, self.objective, self.optimizer, self.known_train, self.blocks
-        )
+        parts = (self.model, self.objective, self.optimizer, self.known_train, self.blocks)
+        self.native_step = step_for(*parts, weighted=graph.weights is not None)
 
     @property
     def folder(self) -> RunFolder | None:
@@ -202,8 +203,9 @@ class Trainer:
             loss = self.native_step(objective, batch, draws, drops, block, rate)
             self._refuse_non_finite(loss)
         else:
+            weights = self.batches.weights_at(clock.step)
             with seeded(seed, Stream.DROPOUT, clock.step, only=self.model.dropout.share > 0):
-                loss = objective(self.model, batch, draws, self.known_train, block)
+                loss = objective(self.model, batch, draws, self.known_train, block, weights)
             self._refuse_non_finite(loss)
             loss.total.backward()  # type: ignore[no-untyped-call]
             self.optimizer.step(rate)

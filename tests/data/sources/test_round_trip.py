@@ -15,6 +15,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from hale.answers.arrays import tables
+from hale.answers.discovery import discover, facts_frame
 from hale.answers.predictor import find_answers
 from hale.answers.queries import read_queries
 from hale.data.graph import Graph, Vocabulary
@@ -110,6 +111,7 @@ def frame_of(rows: list[tuple[str, ...]]) -> pl.DataFrame:
 )
 @example(ODD, ['"r"', "s,s"], ['the "first"', "x, y"])
 @example(["head", "relation", "tail"], ["relation", "label"], [])
+@example(['"a"', '"b"', '""c""'], ['"r"'], ['"x"', '"y"'])
 @example(["a", "b", "c"], ["# r", "\x85r".strip("\x85")], ["\u3000wide"])
 def test_every_writer_and_every_reader(
     entities: list[str], relations: list[str], labels: list[str]
@@ -152,6 +154,14 @@ def check_tables(graph: Graph, place: Path) -> None:
                 file.add(table)
                 expected += table.select("head", "relation", "tail").rows()
         assert read_triples(answers).rows.rows() == expected
+
+        facts = discover(run, k=3)
+        missing = place / f"missing{suffix}"
+        with table_file(missing) as file:
+            file.add(facts_frame(facts))
+        if facts:
+            listed = [(fact.head, fact.relation, fact.tail) for fact in facts]
+            assert read_triples(missing).rows.rows() == listed
 
         verdicts = place / f"verdicts{suffix}"
         truth = np.arange(len(rows)) % 2 == 0

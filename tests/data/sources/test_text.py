@@ -11,7 +11,7 @@ from hale.data.lines import PART_BYTES
 from hale.data.sources import reader
 from hale.data.sources import text as text_module
 from hale.data.sources.assemble import codes_of_names
-from hale.data.sources.layout import LABELLED, NAMES, TRIPLES, parse_columns
+from hale.data.sources.layout import LABELLED, NAMES, TRIPLES, Columns, parse_columns
 from hale.data.sources.reader import read_records
 from hale.data.sources.triples import read_triples
 from hale.errors import InputError, SourceError
@@ -62,7 +62,9 @@ def test_header_words_as_data_on_request(rows: Rows) -> None:
 def test_a_recognised_header_is_noted(tmp_path: Path) -> None:
     path = tmp_path / "x.csv"
     path.write_text("s,p,o\na,r,b\n")
-    assert read_triples(path).notes == (f"{path}: the first line was taken for a header",)
+    assert read_triples(path).notes == (
+        f"{path}: the first line was taken for a header: head is 's', relation is 'p', tail is 'o'",
+    )
 
 
 def test_a_header_finds_its_columns_among_others(tmp_path: Path) -> None:
@@ -71,7 +73,7 @@ def test_a_header_finds_its_columns_among_others(tmp_path: Path) -> None:
     path.write_text("rank\ttail\tscore\thead\trelation\n1\tb\t-0.5\ta\tr\n")
     found = read_triples(path)
     assert found.rows.rows() == [("a", "r", "b")]
-    assert found.notes[1] == f"{path}: left out 'rank', 'score'"
+    assert found.notes[1] == f"{path}: left out the columns 'rank', 'score'"
 
 
 def test_quoted_names_keep_commas_and_tab_files_keep_quotes(rows: Rows) -> None:
@@ -125,11 +127,15 @@ def test_faults_in_quoted_text(rows: Rows, text: str, line: int, message: str) -
     assert caught.value.line == line
 
 
-def test_column_orders() -> None:
+def test_columns_are_an_order_names_or_numbers() -> None:
     assert parse_columns(None) is None
-    assert parse_columns("htr") == ("head", "tail", "relation")
-    assert parse_columns("relation, head, tail") == ("relation", "head", "tail")
-    for bad in ("hr", "hhr", "abc", "head,relation"):
+    order = parse_columns("htr")
+    assert order == Columns({"head": 0, "relation": 2, "tail": 1}, exact=True)
+    assert parse_columns("head, tail, relation") == order
+    named = parse_columns("person, verb, 3rd")
+    assert named == Columns({"head": "person", "relation": "verb", "tail": "3rd"})
+    assert parse_columns("1,4,2") == Columns({"head": 0, "relation": 3, "tail": 1})
+    for bad in ("hr", "hhr", "abc", "head,relation", "a,b,b", "a,,b", "1,2,3,4"):
         with pytest.raises(InputError, match="each once"):
             parse_columns(bad)
     assert TRIPLES.by_header(["a", "r", "b"]) is None

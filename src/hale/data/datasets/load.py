@@ -11,6 +11,7 @@ from hale.data.datasets.catalog import CATALOG
 from hale.data.graph import Graph
 from hale.data.progress import Announce
 from hale.data.sources import graph_from_tables, read_graph
+from hale.data.sources.archive import is_archive
 from hale.errors import HaleWarning, InputError, SourceError, UnknownNameError
 
 
@@ -24,6 +25,7 @@ def load(
     labels: object | None = None,
     holdout: float = 0.05,
     seed: int = 0,
+    weights: str | None = None,
     skip_bad: bool = False,
     announce: Announce | None = None,
     reading: Announce | None = None,
@@ -36,12 +38,14 @@ def load(
     A single file or table gives ``holdout`` of its triples to valid and as many
     to test, chosen by ``seed``.
 
-    ``columns`` is the order of the three columns ('hrt', 'htr', ...), ``header``
+    ``columns`` is the order of the three columns ('hrt', 'htr', ...), or which columns are head,
+    relation and tail, by name or number ('person,verb,thing', '1,2,4'), ``header``
     says whether the first line is one (None: recognise the usual words), and
     ``labels`` gives readable names: a file or table of id and name, or a mapping. Bad lines are
     told in one error, or with ``skip_bad`` left out and noted. ``announce`` is called with the
     URL of each transfer and ``reading`` with the path of each file of triples, when it begins;
-    what they return is called with the bytes so far and in all.
+    what they return is called with the bytes so far and in all. ``weights`` names a column of
+    numbers, how much each training triple counts in the loss; those of repeated triples are added.
 
     What a reader of the results should know (repeats dropped, test triples in
     train, names that train lacks) is warned of and kept in ``graph.notes``.
@@ -51,6 +55,7 @@ def load(
         "labels": labels,
         "holdout": holdout,
         "seed": seed,
+        "weights": weights,
         "skip_bad": skip_bad,
     }
     if not isinstance(source, str | Path):
@@ -74,7 +79,7 @@ def _named(name: str, announce: Announce | None) -> Path | None:
     if name in CATALOG:
         return download(CATALOG[name], announce=announce)
     try:
-        if Path(name).exists():
+        if Path(name).exists() or any(map(is_archive, Path(name).parents)):
             return None
     except OSError as error:  # a name too long for the file system, for one
         raise SourceError(f"cannot be read: {error.strerror}", source=name) from None

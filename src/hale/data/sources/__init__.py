@@ -1,13 +1,20 @@
 """Sources: files and tables -> rows of names -> Graph, all by one reader.
 
 layout        which columns a kind of file has
+headers       what columns are called
+arrangement   which column of a file at hand is which
+archive       the files in a zip archive
 compression   a path -> its bytes, unpacked
-text          tab- or comma-separated text -> rows of fields
+text          separated text -> rows of fields
+separated     rows of fields -> good rows
+json_lines    JSON lines -> good rows
 parquet       Parquet -> a frame
-rdf           N-Triples and Turtle -> a frame (extra 'rdf')
+rdf           RDF -> a frame (extra 'rdf')
 frames        polars, pandas, arrays -> a frame
 reader        any of them -> good rows, and the faults of the others
+records       good rows and faults; which rows are good
 faults        all of them in one error
+doubts        signs that a file was not read as it was meant
 triples       triples and labels, apart from any graph
 lookup        names -> ids of a graph
 labelled      triples of a graph that are to be judged

@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from hale.data.graph import SPLITS, Graph
+from hale.data.graph import SPLITS, Graph, Weights
 from hale.data.keys import LIMIT, Ids, TripleSet
 from hale.data.sources.layout import ROLES
 from hale.data.vocabulary import Vocabulary
@@ -41,8 +41,8 @@ def assemble(
     """Number the names in sorted order and turn each split into ids.
 
     The rows are coded, all by the same ``codes_of_names``. Repeats within a split are dropped and
-    counted. Held-out triples that also stand in train, or that name what train lacks, stay in and
-    are noted.
+    counted; their weights, where rows have them, are added. Held-out triples that also stand in
+    train, or that name what train lacks, stay in and are noted.
     """
     notes = list(notes)
     splits = {split: distinct(table, split, notes) for split, table in rows.items()}
@@ -62,20 +62,33 @@ def assemble(
         test=ids.get("test", empty),
         labels=labels or {},
         notes=tuple(notes),
+        weights=_weights(splits["train"]),
     )
 
 
+def _weights(rows: pl.DataFrame) -> Weights | None:
+    return rows["weight"].to_numpy() if "weight" in rows.columns else None
+
+
 def distinct(rows: pl.DataFrame, name: str, notes: list[str]) -> pl.DataFrame:
-    """Drop repeated triples (coded), and count them in the notes."""
-    first = _first_of_each(_codes(rows))
-    if first is None:
+    """Drop repeated triples (coded), and count them in the notes; weights are added."""
+    keys = _keys(_codes(rows))
+    ordered = np.sort(keys)
+    if not (ordered[1:] == ordered[:-1]).any():
         return rows
-    notes.append(f"{name}: {_count(len(rows) - len(first), 'repeated triple')} dropped")
-    return rows[first]
+    weighed = "weight" in rows.columns
+    _, first, of = np.unique(keys, return_index=True, return_inverse=True)
+    dropped = f"{_count(len(rows) - len(first), 'repeated triple')} dropped"
+    notes.append(f"{name}: {dropped}" + (", their weights added" if weighed else ""))
+    kept = rows[first]
+    if weighed:
+        sums = np.bincount(of, rows["weight"].to_numpy().astype(np.float64))
+        kept = kept.with_columns(weight=pl.Series(sums).cast(pl.Float32))
+    return kept[np.argsort(first)]
 
 
-def _first_of_each(codes: Sequence[NameCodes]) -> Ids | None:
-    """The rows that no earlier one repeats, in their order; None where that is all of them."""
+def _keys(codes: Sequence[NameCodes]) -> Ids:
+    """A number for each row, the same for the same triple."""
     sizes = [1 + int(column.max(initial=0)) for column in codes]
     keys = codes[0].astype(np.int64)
     for column, size in zip(codes[1:], sizes[1:], strict=True):
@@ -83,10 +96,7 @@ def _first_of_each(codes: Sequence[NameCodes]) -> Ids | None:
             _, keys = np.unique(keys, return_inverse=True)
         keys *= size
         keys += column
-    ordered = np.sort(keys)
-    if not (ordered[1:] == ordered[:-1]).any():
-        return None
-    return np.sort(np.unique(keys, return_index=True)[1])
+    return keys
 
 
 def split_at_random(rows: pl.DataFrame, *, share: float, seed: int) -> dict[str, pl.DataFrame]:

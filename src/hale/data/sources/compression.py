@@ -1,10 +1,13 @@
-"""A path -> its bytes, unpacked by the last suffix of its name, in parts or whole."""
+"""A path -> its bytes, unpacked by the last suffix of its name, in parts or whole.
+
+A file in a zip archive has a path below the archive's own (see archive).
+"""
 
 from __future__ import annotations
 
+import bz2
 import gzip
 import lzma
-import os
 import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -14,16 +17,22 @@ import zstandard
 
 from hale.data.lines import PART_BYTES
 from hale.data.progress import Progress
+from hale.data.sources.archive import opened
 from hale.errors import SourceError
 
 
-def _plain(file: IO[bytes] | gzip.GzipFile, size: int) -> Iterator[bytes]:
+def _plain(file: IO[bytes] | gzip.GzipFile | bz2.BZ2File, size: int) -> Iterator[bytes]:
     while part := file.read(size):
         yield part
 
 
 def _gunzip(file: IO[bytes], size: int) -> Iterator[bytes]:
     with gzip.GzipFile(fileobj=file) as unpacked:
+        yield from _plain(unpacked, size)
+
+
+def _unbz2(file: IO[bytes], size: int) -> Iterator[bytes]:
+    with bz2.BZ2File(file) as unpacked:
         yield from _plain(unpacked, size)
 
 
@@ -47,6 +56,7 @@ def _unzstd(file: IO[bytes], size: int) -> Iterator[bytes]:
 
 UNPACKERS: dict[str, Callable[[IO[bytes], int], Iterator[bytes]]] = {
     ".gz": _gunzip,
+    ".bz2": _unbz2,
     ".xz": _unxz,
     ".zst": _unzstd,
 }
@@ -61,26 +71,30 @@ def format_suffix(path: Path) -> str:
 def read_parts(
     path: Path, *, progress: Progress | None = None, size: int = PART_BYTES
 ) -> Iterator[bytes]:
-    """The file in parts, unpacked when its name ends in .gz, .xz or .zst.
+    """The file in parts, unpacked when its name ends in .gz, .bz2, .xz or .zst.
 
-    ``progress`` follows the bytes of the file as it lies there.
+    ``progress`` follows the bytes of the file as it lies there, or in its archive.
     """
     try:
-        with path.open("rb") as file:
-            total = os.fstat(file.fileno()).st_size
+        with opened(path) as (file, total):
             for part in UNPACKERS.get(path.suffix.lower(), _plain)(file, size):
                 if progress:
                     progress(file.tell(), total)
                 yield part
     except (gzip.BadGzipFile, EOFError, lzma.LZMAError, zlib.error, zstandard.ZstdError) as error:
-        raise SourceError(
-            f"is not a whole {path.suffix} file ({error}); fetch or pack it again",
-            source=str(path),
-        ) from None
+        raise _not_whole(path, error) from None
     except FileNotFoundError:
         raise SourceError("there is no such file", source=str(path)) from None
     except OSError as error:
+        if error.errno is None:  # of bz2: it is the data that is wrong
+            raise _not_whole(path, error) from None
         raise SourceError(f"cannot be read: {error.strerror}", source=str(path)) from None
+
+
+def _not_whole(path: Path, error: Exception) -> SourceError:
+    return SourceError(
+        f"is not a whole {path.suffix} file ({error}); fetch or pack it again", source=str(path)
+    )
 
 
 def read_bytes(path: Path, *, progress: Progress | None = None) -> bytes:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from hale.data.graph import Graph
 from hale.data.keys import Ids
-from hale.data.sources.faults import Fault, told
+from hale.data.sources.faults import Fault, Faults
 from hale.data.sources.layout import LABELLED
 from hale.data.sources.lookup import Lookup
 from hale.data.sources.reader import read_records
@@ -55,11 +55,11 @@ def read_labelled(
             if text not in LABELS
         ]
         labels = np.array([LABELS.get(text, False) for text in texts], dtype=bool)
-    found.refuse(tuple(wrong), skip_bad=skip_bad)
+    found.refuse(Faults(wrong), skip_bad=skip_bad)
     good = ~np.isin(rows["place"].to_numpy(), [fault.place for fault in wrong])
     if not good.any():
         raise SourceError("holds no triples that can be judged", source=found.source)
-    faults = told((*found.faults, *wrong), found.unit)
+    faults = (found.faults + Faults(wrong)).told(found.unit)
     labels = None if labels is None else labels[good]
     return LabelledTriples(ids[good], labels, faults, found.notes)
 

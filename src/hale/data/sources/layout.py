@@ -1,20 +1,21 @@
-"""Layout: which columns a kind of file has, by their order or by a header."""
+"""Layout: which columns a kind of file has, by their order, by a header or by choice."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
+from hale.data.sources.headers import WORDS, find_columns
 from hale.errors import InputError
 
 ROLES = ("head", "relation", "tail")
+LETTERS = {role[0]: role for role in ROLES}
 
-# The usual words of headers, by role.
-WORDS: dict[str, tuple[str, ...]] = {
-    "head": ("head", "subject", "source", "from", "h", "s", "subj", "src"),
-    "relation": ("relation", "predicate", "edge", "rel", "property", "r", "p"),
-    "tail": ("tail", "object", "target", "to", "t", "o", "obj", "dst"),
-}
+# What hale writes beside triples, which is no label of theirs however few columns there are.
+NO_LABELS = ("rank", "score", "probability", "threshold", "verdict", "weight", "known", "asked")
+
+# A column by its place, from 0, or by its name in a header.
+Pick = int | str
 
 
 @dataclass(frozen=True)
@@ -39,62 +40,80 @@ class Layout:
         least = len(self.required)
         return tuple(range(least, least + len(self.optional) + 1))
 
-    def by_order(self, width: int, order: Sequence[str] | None = None) -> dict[str, int]:
-        """The place of each column in a row of an allowed width, the required ones in an order."""
-        roles = (*(order or self.required), *self.optional)
+    def by_order(self, width: int) -> dict[str, int]:
+        """The place of each column in a row of an allowed width."""
+        roles = (*self.required, *self.optional)
         return {role: place for place, role in enumerate(roles[:width])}
 
     def by_header(self, names: Sequence[str]) -> dict[str, int] | None:
         """The place of each column that a header names; None where it is not one."""
-        folded = [name.strip().lower() for name in names]
-        found: dict[str, int] = {}
-        for role in (*self.required, *self.optional):
-            places = [
-                place
-                for word in self.words[role]
-                for place, name in enumerate(folded)
-                if name == word and place not in found.values()
-            ]
-            if places:
-                found[role] = places[0]
+        found = find_columns(names, self.words)
         if not all(role in found for role in self.required):
             return None
-        others = [place for place in range(len(folded)) if place not in found.values()]
+        others = [place for place in range(len(names)) if place not in found.values()]
         absent = [role for role in self.optional if role not in found]
-        if len(others) == len(absent) == 1:  # whatever it is called
-            found[absent[0]] = others[0]
+        if len(others) == len(absent) == 1 and names[others[0]].strip().lower() not in NO_LABELS:
+            found[absent[0]] = others[0]  # whatever it is called
         return found
 
 
 TRIPLES = Layout("triple", "triples", ROLES, WORDS)
-QUERIES = Layout("query", "queries", ROLES, WORDS, may_be_blank=frozenset(ROLES))
-LABELLED = Layout(
-    "triple",
-    "triples",
-    ROLES,
-    {**WORDS, "label": ("label", "truth")},
+QUERIES = replace(TRIPLES, one="query", many="queries", may_be_blank=frozenset(ROLES))
+LABELLED = replace(
+    TRIPLES,
+    words={
+        **WORDS,
+        "relation": tuple(word for word in WORDS["relation"] if word != "label"),
+        "label": ("label", "truth"),
+    },
     optional=("label",),
 )
 NAMES = Layout(
     "id and name",
     "names",
     ("entity", "label"),
-    {"entity": ("id", "entity", "name"), "label": ("label", "name")},
+    {"entity": ("id", "entity", "entityid", "name"), "label": ("label", "name")},
     may_be_blank=frozenset({"label"}),
 )
 
 
-def parse_columns(text: str | None) -> tuple[str, ...] | None:
-    """Read an order of columns: 'hrt', 'htr' or 'head,tail,relation'; None stays None."""
+@dataclass(frozen=True)
+class Columns:
+    """Which columns a user says are head, relation and tail.
+
+    ``exact`` where they are all there are: an order such as 'htr', not a choice among others.
+    """
+
+    picks: Mapping[str, Pick]
+    exact: bool = False
+
+    @property
+    def by_name(self) -> bool:
+        """Whether a header is needed to find them."""
+        return any(isinstance(pick, str) for pick in self.picks.values())
+
+
+def parse_columns(text: str | None) -> Columns | None:
+    """What is said of columns; None stays None.
+
+    'htr' is the order of the three; 'person,verb,thing' are the names that the header gives to
+    head, relation and tail, and '1,2,4' are their numbers.
+    """
     if text is None:
         return None
-    parts = [part.strip().lower() for part in text.split(",")] if "," in text else list(text)
-    roles = tuple(
-        next((role for role, words in WORDS.items() if part in words), "") for part in parts
-    )
-    if sorted(roles) != sorted(ROLES):
+    parts = [part.strip() for part in text.split(",")] if "," in text else list(text)
+    words = tuple(LETTERS.get(part.lower(), part.lower()) for part in parts)
+    if sorted(words) == sorted(ROLES):
+        return Columns({role: words.index(role) for role in ROLES}, exact=True)
+    if "," not in text or len(parts) != 3 or len(set(parts)) != 3 or not all(parts):
         raise InputError(
-            f"The order of columns is given by the letters h, r and t, each once, "
-            f"got {text!r}; for example 'hrt' or 'htr'."
+            f"Columns are an order of the letters h, r and t, each once ('hrt', 'htr'), or three "
+            f"names or numbers of columns, those of head, relation and tail ('person,verb,thing', "
+            f"'1,2,4'), got {text!r}."
         )
-    return roles
+    return Columns(dict(zip(ROLES, map(parse_pick, parts), strict=True)))
+
+
+def parse_pick(text: str) -> Pick:
+    """One column: its place by a number from 1, or its name."""
+    return int(text) - 1 if text.isascii() and text.isdigit() and int(text) else text

@@ -1,4 +1,4 @@
-"""N-Triples and Turtle -> rows (extra 'rdf')."""
+"""RDF -> rows: N-Triples, N-Quads, Turtle, TriG and RDF/XML (extra 'rdf')."""
 
 from __future__ import annotations
 
@@ -6,6 +6,14 @@ import polars as pl
 
 from hale.errors import MissingExtraError, SourceError
 
+SUFFIXES = {
+    ".nt": "N_TRIPLES",
+    ".nq": "N_QUADS",
+    ".ttl": "TURTLE",
+    ".trig": "TRIG",
+    ".rdf": "RDF_XML",
+    ".owl": "RDF_XML",
+}
 LABEL = "http://www.w3.org/2000/01/rdf-schema#label"
 
 
@@ -16,23 +24,23 @@ def read_rdf(
 
     A resource is named by its IRI, a blank node as ``_:id``. Literals are not
     entities: ``rdfs:label`` gives names, and other statements with a literal
-    are left out and counted in the notes.
+    are left out and counted in the notes. Of quads the graph is not looked at.
     """
     try:
         import pyoxigraph as ox
     except ImportError:
-        raise MissingExtraError("Reading N-Triples and Turtle", "rdf") from None
+        raise MissingExtraError("Reading RDF", "rdf") from None
 
     if not data.strip():
         raise SourceError("is empty", source=source)
-    formats = {".nt": ox.RdfFormat.N_TRIPLES, ".ttl": ox.RdfFormat.TURTLE}
+    form = getattr(ox.RdfFormat, SUFFIXES[suffix])
     heads: list[str] = []
     relations: list[str] = []
     tails: list[str] = []
     labels: dict[str, str] = {}
-    literals = 0
+    literals, graphs = 0, set()
     try:
-        for quad in ox.parse(data, format=formats[suffix]):
+        for quad in ox.parse(data, format=form):
             if isinstance(quad.object, ox.Literal):
                 literals += 1
                 if quad.predicate.value == LABEL:
@@ -41,6 +49,7 @@ def read_rdf(
                     if english or name not in labels:
                         labels[name] = quad.object.value
                 continue
+            graphs.add(quad.graph_name)
             heads.append(_name(quad.subject))
             relations.append(quad.predicate.value)
             tails.append(_name(quad.object))
@@ -54,12 +63,12 @@ def read_rdf(
         schema=dict.fromkeys(("head", "relation", "tail"), pl.String),
     )
     other = literals - len(labels)
-    notes = (
-        (f"{source}: {other:,} statements with a literal were left out (not entities)",)
-        if other > 0
-        else ()
-    )
-    return rows, labels, notes
+    notes = []
+    if other > 0:
+        notes.append(f"{source}: {other:,} statements with a literal were left out (not entities)")
+    if len(graphs) > 1:
+        notes.append(f"{source}: the statements of {len(graphs):,} graphs were read as one graph")
+    return rows, labels, tuple(notes)
 
 
 def _name(node: object) -> str:

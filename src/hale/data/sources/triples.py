@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import polars as pl
 
 from hale.data.progress import Announce
-from hale.data.sources.faults import told
+from hale.data.sources.doubts import doubts
 from hale.data.sources.layout import NAMES, ROLES, TRIPLES
 from hale.data.sources.reader import read_records
 from hale.errors import SourceError
@@ -16,7 +16,7 @@ from hale.errors import SourceError
 
 @dataclass(frozen=True)
 class Triples:
-    """Rows of names (head, relation, tail), and what came with them."""
+    """Rows of names (head, relation, tail), perhaps with a weight, and what came with them."""
 
     source: str
     rows: pl.DataFrame
@@ -27,9 +27,12 @@ class Triples:
 
     @property
     def distinct(self) -> pl.DataFrame:
-        """Each row once, in their order, with the ``place`` of its first."""
+        """Each row once, in their order, with the ``place`` of its first; weights are summed."""
         numbered = self.rows.with_columns(self.places.alias("place"))
-        return numbered.unique(ROLES, keep="first", maintain_order=True)
+        if "weight" not in self.rows.columns:
+            return numbered.unique(ROLES, keep="first", maintain_order=True)
+        total = pl.col("weight").cast(pl.Float64).sum().cast(pl.Float32)
+        return numbered.group_by(ROLES, maintain_order=True).agg(pl.col("place").first(), total)
 
 
 def read_triples(
@@ -38,13 +41,17 @@ def read_triples(
     what: str = "the table",
     columns: str | None = None,
     header: bool | None = None,
+    weights: str | None = None,
+    weights_required: bool = True,
     skip_bad: bool = False,
     dtypes: Mapping[str, pl.DataType] | None = None,
     reading: Announce | None = None,
 ) -> Triples:
     """Read triples from a file or a table; see ``read_records``.
 
-    All bad lines are told in one error; with ``skip_bad`` they are left out and noted.
+    What the rows say against how they were read is noted (``doubts``). All bad lines are told in
+    one error; with ``skip_bad`` they are left out and noted. ``weights`` is the column of weights,
+    which may be lacking unless ``weights_required``.
     """
     found = read_records(
         source,
@@ -52,14 +59,24 @@ def read_triples(
         what=what,
         columns=columns,
         header=header,
+        weights=weights,
+        weights_required=weights_required,
         dtypes=dtypes,
         reading=reading,
     )
     found.refuse(skip_bad=skip_bad)
-    skipped = (f"{found.source}, {fault}: skipped" for fault in told(found.faults, found.unit))
-    rows, notes = found.rows.select(ROLES), (*skipped, *found.notes)
+    skipped = (f"{found.source}, {text}: skipped" for text in found.faults.told(found.unit))
+    rows = found.rows.select(*ROLES, *(name for name in found.rows.columns if name == "weight"))
     if rows.is_empty():
         raise SourceError("holds no triples", source=found.source)
+    doubted = doubts(
+        found.rows,
+        found.source,
+        found.titles,
+        headed=found.headed or header is False,
+        chosen=columns is not None,
+    )
+    notes = (*skipped, *found.notes, *doubted)
     return Triples(found.source, rows, found.rows["place"], found.unit, found.labels, notes)
 
 

@@ -15,8 +15,8 @@ import polars as pl
 
 from hale.data.files import write_whole
 from hale.data.graph import Graph, Vocabulary
+from hale.engine.memory import peak_mb
 from hale.errors import HaleError, MissingExtraError
-from hale.lab.bench.memory import peak_mb
 from hale.lab.bench.timing import in_turns
 from hale.settings import make_settings
 from hale.training.trainer import Trainer

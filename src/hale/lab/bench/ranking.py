@@ -8,8 +8,8 @@ from typing import Any
 import torch
 
 from hale.data.graph import Graph
+from hale.engine.memory import peak_mb
 from hale.evaluation.evaluator import evaluate_model
-from hale.lab.bench.memory import peak_mb
 from hale.models import make_model
 
 

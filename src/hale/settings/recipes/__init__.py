@@ -34,18 +34,31 @@ def read_recipe(path: Path) -> Mapping[str, Any]:
         return tomllib.load(file)
 
 
-def recipe_for(
+def tuned(
     graph: GraphCounts, strategy: str, model: str, budget: float | None = None
 ) -> dict[str, object]:
-    """The settings tuned for this graph, by its name and size, or else the rule's."""
+    """The settings tuned for this graph, by its name and size; none where there are none."""
     path = recipe_files().get(graph.name)
-    if path is not None:
-        content = read_recipe(path)
-        if content["entities"] == graph.num_entities and content["train"] == graph.num_train:
-            found = settings_in(content, strategy, model, budget)
-            if found:
-                return found
-    return by_rule(graph) if strategy == "hale" else {}
+    if path is None:
+        return {}
+    content = read_recipe(path)
+    if content["entities"] != graph.num_entities or content["train"] != graph.num_train:
+        return {}
+    return settings_in(content, strategy, model, budget)
+
+
+def recipe_for(
+    graph: GraphCounts,
+    strategy: str,
+    model: str,
+    budget: float | None = None,
+    epochs: float | None = None,
+) -> dict[str, object]:
+    """The settings tuned for this graph, or else the rule's."""
+    found = tuned(graph, strategy, model, budget)
+    if found or strategy != "hale":
+        return found
+    return by_rule(graph, epochs)
 
 
 def paper_recipe(strategy: str, model: str) -> dict[str, object]:
@@ -54,18 +67,25 @@ def paper_recipe(strategy: str, model: str) -> dict[str, object]:
 
 
 def recipe_values(
-    name: str, graph: GraphCounts | None, strategy: str, model: str, budget: float | None = None
+    name: str,
+    graph: GraphCounts | None,
+    strategy: str,
+    model: str,
+    *,
+    budget: float | None = None,
+    epochs: float | None = None,
 ) -> dict[str, object]:
     """What a recipe says: 'auto' the graph's own or the rule's, 'paper' the paper's, 'none'.
 
-    ``budget`` is the time of the run in seconds, if it has one.
+    ``budget`` is the time of the run in seconds, if it has one, and ``epochs`` how many that makes,
+    if it is known.
     """
     if name not in NAMES:
         raise InputError(f"A recipe is one of {', '.join(NAMES)}, got {name!r}.")
     if name == "paper":
         return paper_recipe(strategy, model)
     if name == "auto" and graph is not None:
-        return recipe_for(graph, strategy, model, budget)
+        return recipe_for(graph, strategy, model, budget, epochs)
     return {}
 
 

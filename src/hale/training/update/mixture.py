@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 
 from hale.data.graph import SPLITS
-from hale.data.keys import Ids
 from hale.data.revision import Revision
 from hale.engine.randomness import Stream
 from hale.settings import Settings
@@ -44,7 +44,8 @@ def mixture(
     new = np.arange(len(train)) >= len(train) - len(revision.added)  # they stand at the end
     around = ~new & np.isin(train[:, [0, 2]], revision.removed[:, [0, 2]]).any(axis=1)
 
-    def batches(triples: Ids, count: int, stream: Stream) -> Shuffled:
+    def batches(chosen: NDArray[np.bool_], count: int, stream: Stream) -> Shuffled:
+        triples = train[chosen]
         return Shuffled(
             triples,
             max(1, min(count, 2 * len(triples))),
@@ -52,6 +53,7 @@ def mixture(
             stream,
             relations=len(after.relations),
             device=device,
+            weights=None if after.weights is None else after.weights[chosen],
         )
 
     parts: list[Batches] = []
@@ -59,14 +61,14 @@ def mixture(
     if new.any():
         weight = options.focus * new.sum()
         share = max(LEAST, weight / (weight + (~new).sum()))
-        parts.append(batches(train[new], round(share * size), Stream.ADDED))
+        parts.append(batches(new, round(share * size), Stream.ADDED))
         left -= round(share * size)
     if around.any():
-        parts.append(batches(train[around], round(AROUND * size), Stream.AROUND))
+        parts.append(batches(around, round(AROUND * size), Stream.AROUND))
         left -= round(AROUND * size)
     rest = ~new & ~around
     if rest.any():
-        parts.append(batches(train[rest], left, Stream.SHUFFLE))
+        parts.append(batches(rest, left, Stream.SHUFFLE))
     whole = parts[0]
     for part in parts[1:]:
         whole = Mixed(whole, part)

@@ -70,6 +70,7 @@ def update(
     tolerance: float | None = None,
     columns: str | None = None,
     header: bool | None = None,
+    weights: str | None = None,
     skip_bad: bool = False,
     threads: int | None = None,
     device: str | None = None,
@@ -81,7 +82,8 @@ def update(
     new entities and relations. ``holdout`` is a share of the new facts for each of valid and
     test, or a file or table of facts that join test. Training takes ``budget`` (30 s without
     another limit) or ``epochs``, passes over the new facts. ``anchor``, ``focus``,
-    ``rate`` and ``tolerance`` are explained in ``UpdateOptions``.
+    ``rate`` and ``tolerance`` are explained in ``UpdateOptions``. ``weights`` names a column of
+    weights of the facts to add; without it they weigh 1.
 
     The run given is left alone. With ``out`` the new one gets a folder, which appears whole at
     the end; only ``overwrite=True`` replaces a run that is there, which may be the given one.
@@ -94,7 +96,15 @@ def update(
     def read(source: object | None, what: str) -> Triples | None:
         if source is None:
             return None
-        return read_triples(source, what=what, columns=columns, header=header, skip_bad=skip_bad)
+        return read_triples(
+            source,
+            what=what,
+            columns=columns,
+            header=header,
+            weights=weights,
+            weights_required=source is add,
+            skip_bad=skip_bad,
+        )
 
     with writing_run(out):
         if out is not None:
