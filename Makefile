@@ -2,7 +2,9 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: setup demo test test-without-compiler check mutants sanitize format clean
+.PHONY: install setup demo test test-without-compiler check mutants sanitize format clean
+
+install: .venv/.demo
 
 setup: .venv/.ready
 
@@ -19,7 +21,7 @@ endef
 	$(call install,'.[dev]' --quiet)
 	touch .venv/.demo $@
 
-# The demo needs none of the tools for tests and checks.
+# What using hale takes, without the tools for tests and checks.
 .venv/.demo: $(SOURCES)
 	@echo 'Setting up .venv, once:'
 	$(call install,.)

@@ -22,8 +22,9 @@ PAGE = Path(__file__).resolve().parent.parent / "docs" / "tour.md"
 WIDTH = 118
 OPENING = """# A tour of the commands
 
-Each command with what it printed, on the bundled WordNet. `python scripts/tour.py` runs all of them (three minutes on
-two cores) and writes this page. Where a command reads a file, the file stands before it, its columns parted by tabs.
+Each command with what it printed, on the bundled WordNet. `python scripts/tour.py` runs all of
+them (three minutes on two cores) and writes this page. Where a command reads a file, the file
+stands before it, its columns parted by tabs.
 """
 
 # (what it is for, the command, lines shown)
