@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from hale.answers.predictor import predict, predict_many
     from hale.answers.queries import Query
     from hale.data.datasets import load
+    from hale.data.find import Found, find
     from hale.data.graph import Graph
     from hale.engine import activations
     from hale.errors import HaleError
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
     from hale.export import export_run, open_index, query_vectors
     from hale.runs.run import Record, Run, Summary, load_run
     from hale.settings import Settings
-    from hale.training.start import train
+    from hale.training.signature import train
     from hale.training.update.updater import update
 
 _HOMES = {
@@ -48,6 +49,8 @@ _HOMES = {
     "Verdicts": "hale.evaluation.classification",
     "classify": "hale.evaluation.classification",
     "load": "hale.data.datasets",
+    "Found": "hale.data.find",
+    "find": "hale.data.find",
     "MissingFact": "hale.answers.discovery",
     "discover": "hale.answers.discovery",
     "discover_each": "hale.answers.discovery",
@@ -73,7 +76,7 @@ _HOMES = {
     "Summary": "hale.runs.run",
     "load_run": "hale.runs.run",
     "Settings": "hale.settings",
-    "train": "hale.training.start",
+    "train": "hale.training.signature",
     "update": "hale.training.update.updater",
 }
 _MODULES = {
@@ -88,6 +91,7 @@ __all__ = [
     "Answers",
     "Calibration",
     "Explanation",
+    "Found",
     "Graph",
     "HaleError",
     "Metrics",
@@ -111,6 +115,7 @@ __all__ = [
     "errors",
     "evaluate",
     "export_run",
+    "find",
     "load",
     "load_calibration",
     "load_run",

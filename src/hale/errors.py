@@ -19,7 +19,7 @@ A message says what was given, what is allowed, and what to do next.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import ClassVar
 
 
@@ -48,20 +48,28 @@ class SourceError(InputError):
 class UnknownNameError(InputError):
     """A name that does not exist, with the nearest ones that do.
 
-    ``choices`` are all there are, or, where not ``all_told``, those that may be meant.
+    ``choices`` are all there are, or none where they are too many. ``meant`` are those that may be
+    meant, best first, each with its label if it has one; without it they are the nearest choices.
     """
 
     def __init__(
-        self, kind: str, name: str, choices: Iterable[str], *, all_told: bool = True
+        self,
+        kind: str,
+        name: str,
+        choices: Iterable[str],
+        *,
+        meant: Mapping[str, str | None] | None = None,
     ) -> None:
         self.kind = kind
         self.name = name
         known = list(choices)
-        self.suggestions = nearest(name, known)
+        found = dict.fromkeys(nearest(name, known)) if meant is None else meant
+        self.suggestions = list(found)
         hint = ""
-        if self.suggestions:
-            hint = " Did you mean " + " or ".join(repr(s) for s in self.suggestions) + "?"
-        elif all_told and len(known) <= 20:
+        if found:
+            told = [f"{one!r} ({label})" if label else repr(one) for one, label in found.items()]
+            hint = f" Did you mean {' or '.join(told)}?"
+        elif known and len(known) <= 20:
             hint = f" Choose from: {', '.join(known)}."
         super().__init__(f"Unknown {kind} {name!r}.{hint}")
 

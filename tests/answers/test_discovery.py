@@ -49,7 +49,7 @@ def score(run: Run, given: int, relation: int, answer: int) -> float:
 
 @pytest.mark.parametrize("k", [1, 20, 10_000])
 def test_of_each_relation_named(run: Run, k: int) -> None:
-    found = discover(run, ["skip", "next"], k=k)
+    found = discover(run, ["skip", "next"], k=k, anything=True)
     at = 0
     for relation in ("skip", "next"):
         number = run.graph.relations.id(relation)
@@ -72,7 +72,7 @@ def test_of_all_relations_together(run: Run) -> None:
         for h, t in missing(run, name)
     }
     expected = sorted(scores, key=lambda fact: -scores[fact])[:50]
-    found = discover(run, k=50)
+    found = discover(run, k=50, anything=True)
     entity, relation = run.graph.entities.id, run.graph.relations.id
     assert [(entity(f.head), relation(f.relation), entity(f.tail)) for f in found] == expected
     assert {f.relation for f in found} == {"next", "skip"}
@@ -82,7 +82,11 @@ def test_of_all_relations_together(run: Run) -> None:
 
 def test_the_best_of_every_query(run: Run) -> None:
     told: list[tuple[int, int]] = []
-    parts = list(discover_each(run, k=3, progress=lambda done, total: told.append((done, total))))
+    parts = list(
+        discover_each(
+            run, k=3, anything=True, progress=lambda done, total: told.append((done, total))
+        )
+    )
     assert len(parts) > 1
     assert told[-1] == (4 * 24, 4 * 24)
     table = pl.concat(parts)
@@ -118,13 +122,74 @@ def test_loops_are_candidates_only_where_the_relation_has_some() -> None:
         test=np.empty((0, 3)),
     )
     run = run_of(graph)
-    found = {(f.head, f.relation, f.tail) for f in discover(run, k=100)}
+    found = {(f.head, f.relation, f.tail) for f in discover(run, k=100, anything=True)}
     pairs = [(h, t) for h in "abc" for t in "abc"]
     assert found == {(h, "knows", t) for h, t in pairs if (h, t) != ("a", "a")} | {
         (h, "child", t) for h, t in pairs if h != t and (h, t) != ("a", "b")
     }
-    each = pl.concat(discover_each(run, k=100)).select("head", "relation", "tail").rows()
+    each = (
+        pl.concat(discover_each(run, k=100, anything=True))
+        .select("head", "relation", "tail")
+        .rows()
+    )
     assert sorted(each) == sorted([*found, *found])  # from both ends
+
+
+def homes() -> Graph:
+    """Persons 0 to 11 live in 12, 13 and 14, most in two of them; 15 lives nowhere yet, and 16
+    is held out as a home. They know each other in a ring, 15 too.
+    """
+    lives = [(i, 0, 12 + (i + j) % 3) for i in range(12) for j in range(2)]
+    persons = [*range(12), 15]
+    knows = [(a, 1, b) for a, b in zip(persons, persons[1:] + persons[:1], strict=True)]
+    return Graph(
+        "homes",
+        Vocabulary([f"e{i}" for i in range(17)], "entity"),
+        Vocabulary(["lives", "knows"], "relation"),
+        train=np.array(lives + knows),
+        valid=np.array([(15, 0, 16)]),
+        test=np.empty((0, 3)),
+    )
+
+
+def test_what_is_asked_and_answered_was_seen_on_its_side() -> None:
+    """'lives' is closed on both sides; of 'knows', where each occurs once, all persons may be
+    asked for, and those that live somewhere are of their kind.
+    """
+    graph = homes()
+    run = run_of(graph)
+    held = {tuple(fact) for fact in graph.triples.tolist()}
+    lives = {(h, 0, t) for h in range(12) for t in (12, 13, 14)} - held
+    persons = [*range(12), 15]
+    knows = {(h, 1, t) for h in persons for t in persons if h != t} - held
+    told: list[tuple[int, int]] = []
+    facts = discover(
+        run, ["lives", "knows"], k=1000, progress=lambda done, total: told.append((done, total))
+    )
+    entity, relation = graph.entities.id, graph.relations.id
+    found = [(entity(f.head), relation(f.relation), entity(f.tail)) for f in facts]
+    assert len(found) == len(set(found))
+    assert set(found) == lives | knows
+    assert told[-1] == (12 + 13, 12 + 13)
+    table = pl.concat(discover_each(run, ["lives"], k=5)).select(
+        "head", "relation", "tail", "asked"
+    )
+    rows = {(entity(h), relation(r), entity(t), asked) for h, r, t, asked in table.rows()}
+    assert {row[:3] for row in rows if row[3] == "tail"} == lives, "fewer than five each"
+    assert {row[:3] for row in rows if row[3] == "head"} <= lives
+    assert {row[2] for row in rows if row[3] == "head"} == {12, 13, 14}
+
+
+def test_the_candidates_are_those_of_all_facts_masked() -> None:
+    """Scores and order are those of the facts among all that candidates may make."""
+    graph = homes()
+    run = run_of(graph)
+    everything = discover(run, ["lives"], k=10_000, anything=True)
+    likely = [f for f in everything if int(f.head[1:]) < 12 and f.tail in ("e12", "e13", "e14")]
+    found = discover(run, ["lives"], k=10_000)
+    assert [(f.head, f.tail) for f in found] == [(f.head, f.tail) for f in likely]
+    assert [f.score for f in found] == pytest.approx([f.score for f in likely], abs=1e-5)
+    assert len(found) == 12
 
 
 def test_faults(run: Run) -> None:

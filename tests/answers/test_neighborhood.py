@@ -7,7 +7,7 @@ import math
 import pytest
 import torch
 
-from hale.answers.neighborhood import neighbors
+from hale.answers.neighborhood import Metric, neighbors
 from hale.data.graph import Graph
 from hale.errors import EvaluationError, InputError, UnknownNameError
 from hale.models import make_model
@@ -45,6 +45,22 @@ def test_against_plain_loops(run: Run, metric: str, k: int, count: int) -> None:
     assert [n.entity for n in found] == sorted(far, key=lambda name: far[name])[:count]
     assert [n.distance for n in found] == pytest.approx([far[n.entity] for n in found], abs=1e-6)
     assert [n.rank for n in found] == list(range(1, count + 1))
+
+
+@pytest.mark.parametrize("metric", ["l2", "cosine"])
+def test_among_some_entities(run: Run, metric: Metric) -> None:
+    """Those of a set, or who leads to e009 or e012 by 'skip': the nearest of all that are in it."""
+    everyone = neighbors(run, "e007", k=23, metric=metric)
+    names = [f"e{number:03}" for number in (1, 4, 7, 9, 20, 23, 2)]
+    found = neighbors(run, "e007", k=4, metric=metric, within=names)
+    expected = [n for n in everyone if n.entity in names][:4]
+    assert [n.entity for n in found] == [n.entity for n in expected]
+    assert [n.distance for n in found] == pytest.approx([n.distance for n in expected])
+    assert [n.rank for n in found] == [1, 2, 3, 4]
+    typed = neighbors(run, "e007", metric=metric, types=["e009", "e012"], type_relation="skip")
+    assert [n.entity for n in typed] == ["e010"], "e007 itself leads to e009"
+    with pytest.raises(InputError, match="no entity but 'e007' itself"):
+        neighbors(run, "e007", within=["e007"])
 
 
 def test_labels_ask_and_answer(run: Run) -> None:

@@ -18,6 +18,7 @@ from hale.models import make_model
 from hale.runs.run import Run, Summary
 from hale.settings import make_settings
 from hale.training.start import train
+from tests.answers.test_discovery import homes, run_of
 from tests.line_run import line_run
 
 
@@ -43,14 +44,15 @@ def run() -> Run:
 
 def test_tails_by_hand(run: Run) -> None:
     answers = predict(run, head="p1", relation="next", k=3)
-    # the query sits at 2: p2 0 away, p1 1, and p0 and p4 both 2
-    assert [(a.rank, a.entity, a.label, a.score, a.known) for a in answers[:2]] == [
+    # the query sits at 2: p2 0 away, p0 and p4 both 2; p1 is no answer to its own query
+    assert [(a.rank, a.entity, a.label, a.score, a.known) for a in answers[:1]] == [
         (1, "p2", "two", 0.0, True),
-        (2, "p1", "one", -1.0, False),
     ]
-    assert answers[2].score == -4.0
-    assert [answer.split for answer in answers[:2]] == ["test", None]
-    assert len(answers) == 3
+    assert {(a.entity, a.score, a.split) for a in answers[1:]} == {
+        ("p0", -4.0, None),
+        ("p4", -4.0, None),
+    }
+    assert answers[0].split == "test"
     assert (answers.head, answers.relation, answers.tail) == ("p1", "next", None)
 
 
@@ -61,7 +63,8 @@ def test_heads_by_hand_and_by_label(run: Run) -> None:
 
 
 def test_more_than_all_gives_all(run: Run) -> None:
-    assert len(predict(run, head="p0", relation="next", k=100)) == 4
+    """All but the head itself."""
+    assert len(predict(run, head="p0", relation="next", k=100)) == 3
 
 
 def test_as_dict(run: Run) -> None:
@@ -136,12 +139,10 @@ def test_known_facts_left_out(run: Run) -> None:
     answers = predict(run, head="p1", relation="next", k=10, known="drop")
     # p2 is known from the test split; the query sits at 2
     assert [(a.rank, a.score, a.known) for a in answers] == [
-        (1, -1.0, False),
+        (1, -4.0, False),
         (2, -4.0, False),
-        (3, -4.0, False),
     ]
-    assert answers[0].entity == "p1"
-    assert {answer.entity for answer in answers} == {"p0", "p1", "p4"}
+    assert {answer.entity for answer in answers} == {"p0", "p4"}
 
 
 def test_a_query_whose_answers_are_all_known() -> None:
@@ -186,10 +187,10 @@ def test_many_queries_are_answered_as_one_by_one(
             asked.append(query)
             yield query
 
-    stream = predict_many(run, asking(), k=24, known="drop")
+    stream = predict_many(run, asking(), k=24, known="drop", anything=True)
     assert next(stream).head == "e000"
     assert len(asked) == 5  # no more is read than a chunk
-    found = list(predict_many(run, queries, k=24, known="drop"))
+    found = list(predict_many(run, queries, k=24, known="drop", anything=True))
     assert [(a.head, a.relation, a.tail) for a in found] == queries
     held = {tuple(t) for s in ("train", "valid", "test") for t in graph.split(s).tolist()}
     entity, relation = graph.entities.id, graph.relations.id
@@ -204,7 +205,7 @@ def test_many_queries_are_answered_as_one_by_one(
             else:
                 fact = (entity(other), relation(rel), entity(tail))
                 asks = (fact[2], fact[1] + 2, fact[0])
-            if fact not in held:
+            if fact not in held and (rel is None or fact[0] != fact[2]):
                 scores[other] = model.score(*(torch.tensor([x]) for x in asks)).item()
         expected = sorted(scores, key=lambda name: -scores[name])
         assert [a.name for a in answers] == expected
@@ -234,7 +235,8 @@ def test_only_answers_above_a_probability() -> None:
     assert 0 < len(wanted) < 20
     assert all(answer.probability >= 0.5 for answer in certain)
     assert "probability" in certain.as_dict()["answers"][0]
-    assert len(predict(line, head="p5", relation="next", k=20, above=0.0)) == 20
+    all_others = predict(line, head="p5", relation="next", k=20, above=0.0, anything=True)
+    assert len(all_others) == 19
     with pytest.raises(InputError, match="between 0 and 1, got 2"):
         predict(line, head="p5", relation="next", above=2)
 
@@ -267,11 +269,69 @@ def test_relations_are_compared_with_their_scales() -> None:
     with torch.no_grad():
         run.model.shift.weight[1, 0] = 2.9
         run.model.free_scale.weight[1] = math.log(math.e**4 - 1)  # softplus of it is 4
-    found = predict(run, head="p0", tail="p2")
+    found = predict(run, head="p0", tail="p2", anything=True)
     assert [answer.name for answer in found] == ["next", "twice"]
     assert [answer.score for answer in found] == pytest.approx([-1, -4 * 0.9**2], rel=1e-4)
     run.settings = make_settings(model="transe", dim=2, relation_scale=False)
-    assert [answer.name for answer in predict(run, head="p0", tail="p2")] == ["twice", "next"]
+    found = predict(run, head="p0", tail="p2", anything=True)
+    assert [answer.name for answer in found] == ["twice", "next"]
+
+
+def test_answers_were_seen_on_their_side() -> None:
+    """A person lives in one of three homes and knows persons, whatever is nearer."""
+    run = run_of(homes())
+    tails = predict(run, head="e1", relation="lives", k=100)
+    assert {answer.entity for answer in tails} == {"e12", "e13", "e14"}
+    assert {answer.entity for answer in tails if answer.known} == {"e13", "e14"}
+    heads = predict(run, relation="lives", tail="e12", k=100, known="drop")
+    assert {answer.entity for answer in heads} == {"e1", "e4", "e7", "e10"}
+    others = predict(run, head="e1", relation="knows", k=100)
+    assert {answer.entity for answer in others} == {f"e{i}" for i in [*range(12), 15]} - {"e1"}
+    everything = predict(run, head="e1", relation="lives", k=100, anything=True)
+    assert {answer.entity for answer in everything} == {f"e{i}" for i in range(17)} - {"e1"}
+    queries = [("e1", "lives", None), (None, "knows", "e3"), ("e15", "lives", None)]
+    counts = [len(answers) for answers in predict_many(run, queries, k=100)]
+    assert counts == [3, 12, 3]
+
+
+def test_answers_of_a_type_or_a_set() -> None:
+    """Who lives in e12 does so as a type; a set narrows what may answer anyway."""
+    run = run_of(homes())
+    at_home = {"types": "e12", "type_relation": "lives"}
+    knows = predict(run, head="e1", relation="knows", k=100, **at_home)  # type: ignore[arg-type]
+    assert {answer.entity for answer in knows} == {f"e{i}" for i in (0, 2, 3, 5, 6, 8, 9, 11)}
+    within = predict(run, head="e1", relation="lives", k=100, within=["e13", "e3", "e16"])
+    assert [answer.entity for answer in within] == ["e13"]
+    wider = predict(run, head="e1", relation="lives", within=["e13", "e3", "e16"], anything=True)
+    assert {answer.entity for answer in wider} == {"e13", "e3", "e16"}
+    with pytest.raises(InputError, match="nobody is left to answer"):
+        predict(run, head="e1", relation="lives", within=["e3"])
+    with pytest.raises(InputError, match="nobody is left to answer"):
+        discover(run, ["lives"], within=["e3"])
+    facts = discover(run, ["lives"], k=100, within=["e13"])
+    assert {fact.tail for fact in facts} == {"e13"}
+    queries = [("e1", "lives", None), ("e1", "knows", None)]
+    counts = [len(answers) for answers in predict_many(run, queries, within=["e3"])]
+    assert counts == [0, 1], "of many queries some may have no candidate"
+
+
+def test_relations_join_what_they_have_joined() -> None:
+    """A person lives in a home and knows persons: of each, one was seen on its side, and what
+    stands nowhere in train is of no kind. Nobody has a relation with itself. That homes are homes
+    tells nothing more of them, so that who lives may live anywhere.
+    """
+    run = run_of(homes())
+    pairs = [("e0", "e12"), ("e0", "e15"), ("e12", "e0"), ("e0", "e0"), ("e16", "e12")]
+    found = predict_many(run, [(head, None, tail) for head, tail in pairs])
+    assert [sorted(answer.name for answer in answers) for answers in found] == [
+        ["lives"],
+        ["knows", "lives"],
+        [],
+        [],
+        [],
+    ]
+    assert len(predict(run, head="e12", tail="e0", anything=True)) == 2
+    assert len(predict(run, head="e0", tail="e0", anything=True)) == 0
 
 
 def test_a_head_that_is_ruled_out_is_never_listed() -> None:

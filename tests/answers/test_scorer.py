@@ -8,6 +8,7 @@ import torch
 
 from hale.answers.scorer import Scorer
 from hale.data.graph import Graph
+from hale.evaluation.candidates import Candidates
 from hale.models import make_model
 from hale.runs.run import Run, Summary
 from hale.settings import make_settings
@@ -23,25 +24,20 @@ def run(graph: Graph) -> Run:
 
 @pytest.mark.parametrize("span", [1, 5, 7, 24, 100])
 @pytest.mark.parametrize("k", [1, 6, 24])
-@pytest.mark.parametrize("itself", [True, False])
 @torch.inference_mode()
-def test_spans_change_nothing(
-    run: Run, span: int, k: int, itself: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Known answers left out, or an entity itself, wherever the span ends."""
+def test_spans_change_nothing(run: Run, span: int, k: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Known answers left out, and an entity itself, wherever the span ends."""
     monkeypatch.setattr("hale.evaluation.spans.CHUNK_ELEMENTS", 10 * span)
     monkeypatch.setattr("hale.evaluation.spans.LEAST_QUERIES", 10)
     given, relations = np.arange(24), np.arange(24) % 4
     table = run.model.score_all(torch.tensor(given), torch.tensor(relations))
     rows, columns = run.graph.known_answers.of(given, relations)
     table[rows, columns] = -torch.inf
-    if not itself:
-        table.fill_diagonal_(-torch.inf)
+    table.fill_diagonal_(-torch.inf)
     expected = table.topk(k)
-    found = list(
-        Scorer(run).best_entities(given, relations, k, run.graph.known_answers, itself=itself)
-    )
-    assert [part.start for part, *_ in found[1:]] == [part.stop for part, *_ in found[:-1]]
+    scorer = Scorer(run, Candidates(run.graph, anything=True))
+    found = list(scorer.best_entities(given, relations, k, run.graph.known_answers))
+    assert np.concatenate([rows for rows, *_ in found]).tolist() == list(range(24))
     values = np.concatenate([values for _, values, _ in found])
     answers = np.concatenate([answers for *_, answers in found])
     assert np.allclose(values, expected.values, atol=1e-5)
@@ -52,6 +48,6 @@ def test_spans_change_nothing(
 def test_a_chunk_does_not_shrink_with_the_entities(run: Run) -> None:
     """64 queries at once of a table of any length, if relations do not need more."""
     run.model.size = run.model.size._replace(num_entities=10_000_000)
-    assert Scorer(run).chunk == 64
+    assert Scorer(run, Candidates(run.graph)).chunk == 64
     run.model.size = run.model.size._replace(num_relations=1 << 20)
-    assert Scorer(run).chunk == 1
+    assert Scorer(run, Candidates(run.graph)).chunk == 1

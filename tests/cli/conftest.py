@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from hale.data.graph import Graph
+from hale.data.graph import Graph, Vocabulary
+from hale.data.types import Types
+from tests.answers.test_discovery import homes
 from tests.cli.invoke import FAST, hale, save_untrained
 from tests.conftest import ring
 
@@ -40,4 +44,16 @@ def run(tmp_path: Path, graph: Graph, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A run that was not trained."""
     monkeypatch.chdir(tmp_path)
     save_untrained(tmp_path / "run", graph)
+    return Path("run")
+
+
+@pytest.fixture
+def typed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A run of persons who live in towns and know each other, with types of both."""
+    monkeypatch.chdir(tmp_path)
+    graph = homes()
+    pairs = [(i, 0) for i in range(12)] + [(i, 1) for i in (12, 13, 14)]
+    entities, types = np.array(pairs).T
+    kept = Types(Vocabulary(["person", "town"], "type"), entities, types)
+    save_untrained(tmp_path / "run", replace(graph, types=kept))
     return Path("run")

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from typer.testing import CliRunner, Result
 
-from hale.cli import app
+from hale.cli.app import app
 from hale.data.graph import Graph
 from hale.models import make_model
 from hale.runs.folder import RunFolder

@@ -112,7 +112,7 @@ def test_the_rule_is_told_by_what_it_gives() -> None:
 
 def test_no_help_waits_for_torch() -> None:
     code = (
-        "import sys\nfrom typer.testing import CliRunner\nfrom hale.cli import app\n"
+        "import sys\nfrom typer.testing import CliRunner\nfrom hale.cli.app import app\n"
         "shown = CliRunner().invoke(app, ['train', '--help']).stdout\n"
         "assert 'under nonneg' in shown\nsys.exit('torch' in sys.modules)"
     )

@@ -31,13 +31,38 @@ def test_discover(run: Path) -> None:
     for row, fact in zip(table.rows(named=True), facts, strict=True):
         assert row == {**fact, "score": pytest.approx(fact["score"], rel=1e-6)}
     assert len(as_json(hale("discover", run, "--json"))["facts"]) == 100
+    more = ("discover", run, "--relation", "skip", "-k", 1000, "--json")
+    assert len(as_json(hale(*more))["facts"]) == 20 * 23 - 20, "20 of 24 heads are in train"
+    assert len(as_json(hale(*more, "--anything"))["facts"]) == 24 * 23 - 24
 
 
 def test_discover_per_query(run: Path) -> None:
     told = as_json(hale("discover", run, "--per-query", 3, "--out", "each.csv", "--json"))
-    assert told == {"run": "run", "out": "each.csv", "answers": 24 * 4 * 3}
+    assert told == {"run": "run", "out": "each.csv", "answers": 20 * 4 * 3}, "20 of 24 are in train"
     expected = pl.concat(api.discover_each(api.load_run(run), k=3))
     assert pl.read_csv("each.csv").drop("score").rows() == expected.drop("score").rows()
+    everything = ("--per-query", 3, "--anything", "--out", "each.csv", "--json")
+    assert as_json(hale("discover", run, *everything))["answers"] == 24 * 4 * 3
+
+
+def test_tails_of_a_type_or_a_set(typed: Path) -> None:
+    def found(*options: object) -> set[tuple[str, str]]:
+        asked = ("discover", typed, "--relation", "lives", "-k", 1000, "--json", *options)
+        return {(fact["head"], fact["tail"]) for fact in as_json(hale(*asked))["facts"]}
+
+    assert len(found()) == 12, "twelve persons, and one town of three that each does not live in"
+    Path("some.txt").write_text("e13\ne4\n")
+    some = {(f"e{i}", "e13") for i in (2, 5, 8, 11)}
+    assert found("--within", "some.txt") == some
+    assert found("--within", "some.txt", "--type", "town") == some
+    written = ("discover", typed, "--relation", "lives", "--per-query", 5, "--out", "each.csv")
+    hale(*written, "--within", "some.txt")
+    rows = pl.read_csv("each.csv").select("head", "tail", "asked").rows()
+    assert {row[:2] for row in rows if row[2] == "tail"} == some
+    assert {row[0] for row in rows if row[2] == "head"} == {"e4"}, "heads are answers there"
+    assert_refused(
+        ["discover", "run", "--relation", "lives", "--type", "person"], "nobody is left to answer"
+    )
 
 
 @pytest.mark.parametrize(
@@ -75,9 +100,9 @@ def test_ctrl_c_is_one_line_and_leaves_no_half_file(tmp_path: Path) -> None:
         test=np.empty((0, 3)),
     )
     save_untrained(tmp_path / "run", graph)
-    command = [sys.executable, "-m", "hale", "discover", "run", "--per-query", "500"]
+    command = [sys.executable, "-m", "hale", "discover", "run", "--anything"]
     with subprocess.Popen(
-        [*command, "--out", "each.csv"],
+        [*command, "--per-query", "500", "--out", "each.csv"],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

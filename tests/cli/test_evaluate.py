@@ -25,6 +25,31 @@ def test_evaluate(trained: Path) -> None:
     assert stored["test"]["ties"] == "mean"
 
 
+def test_typed_figures_are_told_apart(typed: Path) -> None:
+    ordinary = as_json(hale("evaluate", typed, "--split", "train", "--json"))
+    asked = ("evaluate", typed, "--split", "train", "--typed")
+    found = as_json(hale(*asked, "--json"))
+    assert found["candidates"] == "of the answers' types"
+    assert "candidates" not in ordinary
+    assert found["mrr"] > ordinary["mrr"], "towns are told from persons beforehand"
+    shown = hale(*asked)
+    assert "train split, filtered, among entities of the answers' types" in shown.stdout
+    assert "2 targets were no candidates" in shown.stderr, "e15, known and knowing, has no type"
+    stored = json.loads((typed / "metrics.json").read_text())
+    assert stored["train"]["mrr"] == ordinary["mrr"]
+    assert "candidates" not in stored["train"]
+    assert stored["train (typed)"]["mrr"] == found["mrr"]
+    assert stored["train (typed)"]["candidates"] == found["candidates"]
+    assert "train (typed) split" in hale("show", typed).stdout
+    Path("some.txt").write_text("e13\ne12\n")
+    some = ("evaluate", typed, "--split", "train", "--within", "some.txt")
+    assert as_json(hale(*some, "--json"))["count"] == 16, "16 of 24 live there"
+    assert "among entities within some.txt (2 entities)" in hale(*some).stdout
+    assert set(json.loads((typed / "metrics.json").read_text())) == set(stored), "not kept"
+    assert_refused([*map(str, some), "--typed"], "it goes without a type")
+    assert_refused(["evaluate", "run", "--type", "twon"], "Did you mean 'town'")
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

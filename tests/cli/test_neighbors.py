@@ -20,6 +20,20 @@ def test_neighbors(run: Path) -> None:
     assert len(shown) == 2 + 23
 
 
+def test_neighbors_of_a_type_or_a_set(typed: Path) -> None:
+    def found(*options: object) -> set[str]:
+        asked = ("neighbors", typed, "e13", "-k", 100, "--json", *options)
+        return {near["entity"] for near in as_json(hale(*asked))["neighbors"]}
+
+    assert found("--type", "town") == {"e12", "e14"}
+    Path("some.txt").write_text("e13\ne4\ne14\n")
+    assert found("--within", "some.txt") == {"e4", "e14"}
+    assert found("--type", "e13", "--type-relation", "lives") == {
+        f"e{i}" for i in (0, 1, 3, 4, 6, 7, 9, 10)
+    }
+    assert_refused(["neighbors", "run", "e13", "--type", "twon"], "Did you mean 'town'")
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

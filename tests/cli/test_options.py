@@ -36,10 +36,12 @@ OWN = {
         "weights",
         "labels",
     }
-    | {"holdout", "split_seed", "skip_bad", "full_evaluation", "plan", "as_json"},
+    | {"holdout", "split_seed", "skip_bad", "full_evaluation", "plan"}
+    | {"track", "types", "type_relation", "as_json"},
     "tune": {"graph", "budget", "trial", "folder", "skip_bad", "as_json"},
     "update": {"run", "facts", "remove", "out_folder", "overwrite", "holdout", "anchor", "focus"}
-    | {"rate", "tolerance", "skip_bad", "columns", "header", "weights", "as_json"},
+    | {"rate", "tolerance", "skip_bad", "columns", "header", "weights"}
+    | {"full_evaluation", "as_json"},
 }
 FROM_SETTINGS = {
     "train": set(Settings.model_fields),

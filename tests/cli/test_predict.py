@@ -29,7 +29,9 @@ def test_predict(trained: Path) -> None:
     table = hale("predict", trained, "--relation", "next", "--tail", "the first", "-k", 24)
     assert table.exit_code == 0
     assert "?  next  e000 (the first)" in table.stdout
-    assert len(table.stdout.splitlines()) == 26
+    assert len(table.stdout.splitlines()) == 2 + 23, "all but itself"
+    anything = hale("predict", trained, "--head", "e003", "--tail", "e003", "--anything", "--json")
+    assert as_json(anything)["answers"] == [], "'next' and 'skip' do not loop"
 
 
 def test_relations_of_two_entities(run: Path) -> None:
@@ -113,6 +115,45 @@ def test_all_queries_of_a_relation(run: Path) -> None:
     assert [q["tail"] for q in heads] == [f"e{n:03}" for n in range(24)]
     one = as_json(hale("predict", run, "--relation", "next", "--tail", "e007", "-k", 1, "--json"))
     assert names(heads[7]) == names(one)
+
+
+def test_which_entities_may_answer(typed: Path) -> None:
+    def found(*options: object) -> set[str]:
+        asked = ("predict", typed, "--head", "e1", "-k", 100, "--json", *options)
+        return {answer["entity"] for answer in as_json(hale(*asked))["answers"]}
+
+    towns, others = {"e12", "e13", "e14"}, {f"e{i}" for i in range(17)} - {"e1"}
+    assert found("--relation", "lives") == towns
+    assert found("--relation", "lives", "--anything") == others
+    assert found("--relation", "lives", "--anything", "--type", "person") == {
+        f"e{i}" for i in range(12)
+    } - {"e1"}
+    both = ("--type", "person", "--type", "town")
+    assert found("--relation", "lives", *both) == towns
+    Path("some.txt").write_text("e13\ne4\n")
+    assert found("--relation", "lives", "--within", "some.txt") == {"e13"}
+    assert found("--relation", "knows", "--within", "some.txt") == {"e4"}
+    at_home = ("--type", "e12", "--type-relation", "lives")
+    assert found("--relation", "knows", *at_home) == {f"e{i}" for i in (0, 2, 3, 5, 6, 8, 9, 11)}
+
+
+LIVES = ["predict", "run", "--head", "e1", "--relation", "lives"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([*LIVES, "--type", "twon"], "Unknown type 'twon'. Did you mean 'town'?"),
+        ([*LIVES, "--type", "person"], "let anything answer (--anything, anything=True)"),
+        ([*LIVES, "--within", "none.txt"], "none.txt: there is no such file"),
+        ([*LIVES, "--within", "run"], "run: cannot be read"),
+        ([*LIVES, "--within", "run/settings.json"], "line 1: Unknown entity '{'"),
+        ([*LIVES, "--type-relation", "lives"], "(--type-relation) goes with a type (--type)"),
+        ([*LIVES, "--type", "x", "--type-relation", "livs"], "Did you mean 'lives'"),
+    ],
+)
+def test_limits_that_cannot_be(typed: Path, arguments: list[str], message: str) -> None:
+    assert_refused(arguments, message, beside=[typed.name])
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,9 @@ import pytest
 
 from hale.runs.run import load_run
 from hale.settings import BY_SYSTEM, Settings
+from hale.training.tracking import TRACKERS
 from tests.cli.invoke import FAST, as_json, assert_refused, hale
+from tests.training.tracking.test_tracker import Noted
 
 
 def test_train_prints_metrics_and_where_the_run_is(folder: Path) -> None:
@@ -179,3 +181,37 @@ def test_columns_and_weights_of_a_strange_file(tmp_path: Path) -> None:
     assert after is not None
     assert after.tolist() == [*weights.tolist(), 7.0]
     assert_refused(["train", str(path), "--weights", "mass", "--epochs", "1"], "name ('mass')")
+
+
+def test_types_are_kept_with_the_run(folder: Path) -> None:
+    (folder / "types.tsv").write_text("e001\tcorner\ne002\tcorner\n")
+    fast = ("--epochs", 1, *FAST)
+    assert hale("train", folder, "--out", "runs/own", *fast).exit_code == 0
+    assert Path("runs/own/types.tsv").read_text() == "e001\tcorner\ne002\tcorner\n"
+    Path("others.csv").write_text("e003,side\n")
+    hale("train", folder, "--types", "others.csv", "--out", "runs/other", *fast)
+    assert Path("runs/other/types.tsv").read_text() == "e003\tside\n"
+    hale("train", folder, "--type-relation", "next", "--out", "runs/next", *fast)
+    assert Path("runs/next/types.tsv").read_text().startswith("e001\te002\n")
+    wrong = hale("train", folder, "--type-relation", "nxt", "--out", "runs/wrong", *fast)
+    assert wrong.exit_code == 2
+    assert "Did you mean 'next'" in wrong.stderr
+
+
+def test_a_tracker_is_told_of_the_run(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(TRACKERS, "noted", Noted)
+    monkeypatch.setattr(Noted, "notes", [])
+    result = hale("train", folder, "--epochs", 2, "--out", "runs/x", "--track", "noted", *FAST)
+    assert result.exit_code == 0, result.stderr
+    assert "tracked; see it with: see runs/x" in result.stderr
+    assert Noted.notes[0][:2] == ("begin", "x")
+    assert Noted.notes[-1] == ("end", "epochs")
+
+
+def test_a_missing_tracker_is_told_before_anything_is_read(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "mlflow", None)
+    command = ["train", "nowhere.tsv", "--track", "mlflow"]
+    assert_refused(command, "pip install 'hale-kge[mlflow]'", beside=["data"])
+    assert_refused(["train", "nowhere.tsv", "--track", "mlfow"], "Did you mean 'mlflow'")

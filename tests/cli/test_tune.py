@@ -25,10 +25,11 @@ def test_what_is_given_is_held_and_told(folder: Path) -> None:
     shown = hale("tune", folder, *options, "--keep-known", "--beta", 2.5, "--seed", 3)
     assert shown.exit_code == 0, shown.stderr
     command = shown.stdout.splitlines()[-1]
-    start = f"hale train {folder} --recipe none --model rotl --strategy hale --dim 4 "
-    assert command.startswith(start)
-    for flag in ("--keep-known", "--beta 2.5", "--seed 3"):
-        assert command.count(flag) == 1
+    assert command == f"hale train {folder} --recipe t/recipe.toml --seed 3"
     assert "--beta 2.5 --keep-known --seed 3 --trial 0.3s" in Path("t/recipe.toml").read_text()
     trained = hale(*command.split()[1:], "--epochs", 1, "--out", "again", "--json")
-    assert as_json(trained)["settings"]["beta"] == 2.5
+    settings = as_json(trained)["settings"]
+    assert (settings["beta"], settings["dim"], settings["seed"]) == (2.5, 4, 3)
+    assert settings["leave_out_known"] is False
+    assert settings["recipe"] == "t/recipe.toml"
+    assert hale("train", "--resume", "--out", "again", "--epochs", 2).exit_code == 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -28,6 +29,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return Path("runs/x")
 
 
+@pytest.mark.filterwarnings("default::hale.errors.HaleWarning")
 def test_update_tells_what_was_done_and_where(run: Path) -> None:
     before = {path.name: path.read_bytes() for path in run.iterdir()}
     result = hale("update", run, "new.tsv", "--epochs", 2)
@@ -37,9 +39,14 @@ def test_update_tells_what_was_done_and_where(run: Path) -> None:
     assert "old test facts, after" in result.stdout
     assert "run:  runs/x-updated\n" in result.stdout
     assert {path.name: path.read_bytes() for path in run.iterdir()} == before
+    assert re.search(r"took \d+\.\d s: load .*, train .*, save .*, place .*, other", result.stderr)
     again = hale("update", "runs/x-updated", "new.tsv", "--epochs", 1)
-    assert "run:  runs/x-updated-2\n" in again.stdout
-    assert "warning: 3 of the facts to add are in the graph already" in again.stderr
+    assert again.stdout == "run:  runs/x-updated, as it was\n"
+    assert "warning: nothing to update: the graph has all these facts" in again.stderr
+    assert not Path("runs/x-updated-2").exists()
+    copied = hale("update", "runs/x-updated", "new.tsv", "--out", "runs/y")
+    assert copied.stdout == "run:  runs/y, as it was\n"
+    assert hale("show", "runs/y").exit_code == 0
     assert hale("evaluate", "runs/x-updated").exit_code == 0
     asked = ("--head", "new", "--relation", "back", "-k", 1)
     assert hale("predict", "runs/x-updated", *asked).exit_code == 0

@@ -1,14 +1,12 @@
-"""Texts in a column that read like a sequence, and which of very many are worth comparing."""
+"""Texts in a column that read like a sequence."""
 
 from __future__ import annotations
-
-import tracemalloc
 
 import polars as pl
 import pytest
 
 from hale.data import names as names_module
-from hale.data.names import Names, column_of, worth_comparing
+from hale.data.names import Names, column_of
 
 
 def test_it_reads_like_a_tuple() -> None:
@@ -48,42 +46,3 @@ def test_columns_of_texts() -> None:
     assert column_of(text for text in ("a", "b")).to_list() == ["a", "b"]
     assert column_of([]).dtype == pl.String
     assert column_of(["a", "\ud800", "b"]).to_list() == ["a", None, "b"]
-
-
-def test_of_few_all_are_compared_and_of_many_what_looks_alike(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(names_module, "MOST_COMPARED", 6)
-    few = pl.Series(["x", "paris"])
-    assert worth_comparing("Paris", few) == ("x", "paris")
-    # starts like it, ends like it, too long, too short, neither end, capitals
-    many = pl.Series(["pariz", "Haris", "paris of the north", "pa", "xaxxx", "PARIX", "london"])
-    assert worth_comparing("Paris", many) == ("pariz", "Haris", "PARIX")
-    assert worth_comparing("q", many) == ()
-
-
-def test_the_more_alike_come_first_and_not_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(names_module, "MOST_COMPARED", 3)
-    monkeypatch.setattr(names_module, "MOST_ALIKE", 2)
-    names = pl.Series(["abcdefghij", "abcdefgxyz", "abcdexxxxx", "abcdefghix", "ABCDEFGHI"])
-    for enough, expected in (
-        (1, ("abcdefghij", "abcdefghix")),  # nine letters of ten, of three names
-        (4, ("abcdefghij", "abcdefgxyz")),  # seven
-        (5, ("abcdefghij", "abcdefgxyz")),  # five, which all have
-    ):
-        monkeypatch.setattr(names_module, "ENOUGH", enough)
-        assert worth_comparing("abcdefghiy", names) == expected
-    monkeypatch.setattr(names_module, "MOST_ALIKE", 9)
-    monkeypatch.setattr(names_module, "ENOUGH", 4)
-    assert worth_comparing("abcdefghiy", names) == tuple(names[[0, 1, 3, 4]])
-
-
-def test_comparing_makes_few_strings() -> None:
-    column = pl.select(pl.int_range(300_000).cast(pl.String)).to_series() + "_entity"
-    tracemalloc.start()
-    found = worth_comparing("12345_entitx", column)
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    assert "12345_entity" in found
-    assert "22345_entity" not in found
-    assert peak < 1_000_000  # 300,000 strings of Python are 18 MB

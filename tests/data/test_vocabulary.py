@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hale.data import names as names_module
-from hale.data import vocabulary
+from hale.data import matching, vocabulary
 from hale.data.vocabulary import Vocabulary
 from hale.errors import InputError, UnknownNameError
 
@@ -78,12 +77,13 @@ def test_names_tell_apart() -> None:
 
 
 def test_of_very_many_some_are_suggested(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(names_module, "MOST_COMPARED", 2)
+    monkeypatch.setattr(matching, "MOST_COMPARED", 2)
     names = Vocabulary(["paris", "london", "rome"], "entity")
     with pytest.raises(UnknownNameError, match="Did you mean 'london'"):
         names.id("londom")
+    monkeypatch.setattr(vocabulary, "FEW", 2)
     with pytest.raises(UnknownNameError, match=r"Unknown entity 'xyz'\.$"):
-        names.id("xyz")  # of a choice of some, none is offered
+        names.id("xyz")  # of very many, not all are listed
 
 
 def test_no_string_of_python_for_each_name() -> None:

@@ -50,7 +50,7 @@ def test_quality_against_labels() -> None:
 
 def test_frame_has_the_labels_of_entities() -> None:
     run = line_run()
-    frame = classify(run, [("one", "next", "p2"), ("p0", "next", "p1")]).frame()
+    frame = classify(run, [("one", "next", "p2"), ("p0", "next", "p1")]).to_polars()
     assert frame["head"].to_list() == ["p1", "p0"]
     assert frame["head_label"].to_list() == ["one", None]
     assert frame["tail_label"].to_list() == ["two words", "one"]
@@ -61,7 +61,7 @@ def test_frame_has_the_labels_of_entities() -> None:
 def test_nothing_to_judge() -> None:
     found = classify(line_run(), [])
     assert len(found) == 0
-    assert found.frame().height == 0
+    assert found.to_polars().height == 0
 
 
 def test_each_relation_has_its_own_cut() -> None:
@@ -87,6 +87,6 @@ def test_a_score_at_the_cut_is_true() -> None:
 
 
 def test_columns_of_labels_are_texts_also_where_none_is_known() -> None:
-    frame = classify(line_run(), [("p5", "next", "p6")]).frame()
+    frame = classify(line_run(), [("p5", "next", "p6")]).to_polars()
     assert frame["head_label"].dtype == frame["tail_label"].dtype == pl.String
     assert frame["head_label"].to_list() == [None]

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from hale.data.graph import SPLITS, Graph, GraphSize, KnownAnswers, Vocabulary
+from hale.data.types import Types
 from hale.errors import EvaluationError, InputError, UnknownNameError
 from hale.evaluation import spans
 from hale.evaluation.evaluator import evaluate, evaluate_model, sample_of
@@ -24,6 +25,7 @@ from hale.evaluation.ranks import Ties, filtered_ranks
 from hale.models import Model, make_model
 from hale.runs.run import Run, Summary
 from hale.settings import make_settings
+from tests.line_run import line_run
 
 
 class Fixed(Model):
@@ -315,3 +317,66 @@ def test_what_is_ranked_at_the_end_of_a_run_is_bounded(
     monkeypatch.setattr("hale.evaluation.evaluator.PAIRS", 1)
     assert sample_of(graph, "train") == 3
     assert sample_of(graph, "test") == 3
+
+
+def run_with(graph: Graph, model: Model) -> Run:
+    summary = Summary("epochs", 1, 1.0, 1.0, 0.0, 0, 1, 1, "cpu")
+    return Run(make_settings(model="transe", dim=2), graph, model, summary)
+
+
+def test_ranks_among_a_type_or_a_set_are_told_apart() -> None:
+    """Six points, 'next' adds one; the queries sit on their answers, so that every rank is one
+    among all, and among a set it is one as well; who is not in it is not asked for.
+    """
+    line = line_run(6, num_valid=2)
+    ordinary = evaluate(line, "valid")
+    assert (ordinary.candidates, ordinary.missed) == (None, 0)
+    assert "candidates" not in ordinary.as_dict()
+    within = evaluate(line, "valid", within=["p1", "p5", "p3"])
+    # valid: p0 next p1, p1 next p2, p0 twice p2, p1 twice p3
+    assert within.overall.count == 4, "p1 and p3 as tails, p1 twice as a head"
+    assert within.candidates == "within a given set (3 entities)"
+    assert within.as_dict()["candidates"] == within.candidates
+    assert within.by_direction["tail"].count == 2
+    assert set(within.by_relation) == {"next", "twice"}
+    only_tails = evaluate(line, "valid", within=["p3"])
+    assert set(only_tails.by_direction) == {"tail"}
+    with pytest.raises(InputError, match="nothing to rank"):
+        evaluate(line, "valid", within=["p5"])
+    with pytest.raises(InputError, match="sample"):
+        evaluate(line, "valid", within=["p1"], sample=2)
+
+
+def test_typed_ranks_by_hand() -> None:
+    """Scores of 0's tails are 6 5 4 3 2 1. Train leads to 1 and 2, of type 'low', as 5 is too;
+    0, 3 and 4 are 'high'. So 2 stands second, behind nobody but 1, which is known; and 3 cannot be
+    found: it is the last of six.
+    """
+    graph = Graph(
+        "typed",
+        Vocabulary([f"e{i}" for i in range(6)], "entity"),
+        Vocabulary(["r"], "relation"),
+        train=np.array([(0, 0, 1), (3, 0, 2)]),
+        valid=np.array([(0, 0, 5)]),
+        test=np.array([(0, 0, 2), (0, 0, 3)]),
+        types=Types(
+            Vocabulary(["high", "low"], "type"), np.arange(6), np.array([0, 1, 1, 0, 0, 1])
+        ),
+    )
+    run = run_with(graph, Fixed(torch.arange(6.0, 0, -1).repeat(6, 1)))
+    report = evaluate(run, typed=True)
+    # tails: 2 before 5, which is known, rank 1; 3 is missed. Heads, of which 0 is best: 1, 1.
+    assert report.by_direction["tail"].mean_rank == (1 + 6) / 2
+    assert report.by_direction["head"].mean_rank == 1
+    assert report.missed == 1
+    assert report.candidates == "of the answers' types"
+    assert report.mrr == (1 + 1 / 6 + 1 + 1) / 4
+    # among all entities 0 comes before 2, and before 3 as well
+    assert evaluate(run).by_direction["tail"].mean_rank == 2
+    one = evaluate(run, types="low")
+    assert one.overall.count == 1
+    assert one.candidates == "of type low (3 entities)"
+    by_facts = evaluate(run, typed=True, type_relation="r")
+    assert by_facts.candidates == "of the answers' types by r"
+    with pytest.raises(InputError, match="goes without a type"):
+        evaluate(run, typed=True, types="low")

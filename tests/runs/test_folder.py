@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
+import shutil
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -13,12 +15,14 @@ import pytest
 import torch
 
 from hale.data.files import free_folder
-from hale.data.graph import Graph
-from hale.errors import RunError
+from hale.data.graph import Graph, Vocabulary
+from hale.data.types import Types
+from hale.errors import HaleWarning, RunError
 from hale.models import make_model
 from hale.runs import tensor_file
 from hale.runs.folder import RunFolder
 from hale.runs.run import load_run
+from hale.runs.tensor_file import write_tensor_file
 from hale.settings import make_settings
 
 
@@ -46,6 +50,21 @@ def test_a_new_folder_is_a_loadable_run(folder: RunFolder, graph: Graph) -> None
     for split in ("train", "valid", "test"):
         assert np.array_equal(run.graph.split(split), graph.split(split))
     assert (folder.path / "entities.txt").read_text().splitlines()[:2] == ["e000", "e001"]
+
+
+def test_types_are_kept_with_the_run(tmp_path: Path, graph: Graph) -> None:
+    pairs = np.array([(3, 0), (3, 1), (5, 1)])
+    types = Types(Vocabulary(["odd", "prime"], "type"), pairs[:, 0], pairs[:, 1])
+    weights = make_model("transe", graph.size, 4).state_dict()
+    settings = make_settings(model="transe", dim=4, epochs=1)
+    made = RunFolder.create(tmp_path / "run", settings, replace(graph, types=types), weights)
+    assert (made.path / "types.tsv").read_text() == "e003\todd\ne003\tprime\ne005\tprime\n"
+    kept = load_run(made.path).graph.types
+    assert kept is not None
+    assert kept.members(kept.names.ids(["prime"])).tolist() == [3, 5]
+    (made.path / "types.tsv").write_text("nobody\tprime\n")
+    with pytest.raises(RunError, match=r"types\.tsv cannot be read"):
+        load_run(made.path)
 
 
 def test_what_is_there_is_not_replaced_by_accident(
@@ -118,11 +137,6 @@ def test_damaged_files_are_named(folder: RunFolder, name: str) -> None:
     [
         ("settings.json", '{"format": 1, "settings": {}}'),
         ("settings.json", '{"format": 1, "settings": {"dim": "many"}, "graph": {}}'),
-        ("metrics.json", "[]"),
-        ("metrics.json", "null"),
-        ("metrics.json", '{"training": {"steps": 1}}'),
-        ("history.jsonl", "5"),
-        ("history.jsonl", "{}"),
         ("entities.txt", "e000\ne001\n"),
         ("entities.txt", "e000\n" * 24),
         ("relations.txt", "next\n\n"),
@@ -130,13 +144,117 @@ def test_damaged_files_are_named(folder: RunFolder, name: str) -> None:
         ("labels.tsv", "no tab here\n"),
     ],
 )
-def test_files_with_other_content_are_named(folder: RunFolder, name: str, content: str) -> None:
+@pytest.mark.parametrize("sealed", [True, False])
+def test_files_with_other_content_are_named(
+    folder: RunFolder, name: str, content: str, sealed: bool
+) -> None:
+    """By their checksums, and in a run that has none by what they hold."""
+    if not sealed:
+        unseal(folder)
     (folder.path / name).write_text(content)
-    with pytest.raises(RunError, match=name):
+    with pytest.raises(RunError, match=name) as caught:
+        load_run(folder.path)
+    assert ("is not the file that it was made with" in str(caught.value)) == (
+        sealed and name != "settings.json"
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("metrics.json", "[]"),
+        ("metrics.json", "null"),
+        ("metrics.json", '{"training": {"steps": 1}}'),
+        ("metrics.json", '{"training"'),
+        ("history.jsonl", "5"),
+        ("history.jsonl", "{}"),
+        ("origin.json", "{"),
+    ],
+)
+def test_a_damaged_report_is_told_and_left_out(folder: RunFolder, name: str, content: str) -> None:
+    (folder.path / name).write_text(content)
+    with pytest.warns(HaleWarning, match=f"{name} cannot be read .* left out") as told:
+        run = load_run(folder.path)
+    assert len(told) == 1
+    assert (run.history, run.metrics, run.origin) == ([], {}, [])
+    assert run.summary.stopped_by == "unfinished"
+
+
+def test_swapped_names_are_noticed(folder: RunFolder) -> None:
+    """Same length, same names, same count: only the order is another."""
+    names = (folder.path / "entities.txt").read_text().splitlines(keepends=True)
+    names[3], names[4] = names[4], names[3]
+    (folder.path / "entities.txt").write_text("".join(names))
+    with pytest.raises(RunError, match=r"entities\.txt is not the file that it was made with"):
         load_run(folder.path)
 
 
+def test_checksums_are_those_of_sha256sum(folder: RunFolder) -> None:
+    header = json.loads((folder.path / "settings.json").read_text())
+    written_once = {"entities.txt", "relations.txt", "labels.tsv", "triples.safetensors"}
+    assert set(header["files"]) == written_once
+    for name, digest in header["files"].items():
+        assert digest == hashlib.sha256((folder.path / name).read_bytes()).hexdigest()
+
+
+def test_weights_of_another_run_are_noticed(
+    folder: RunFolder, graph: Graph, tmp_path: Path
+) -> None:
+    """On the same graph, of the same shape: the seed is another."""
+    settings = make_settings(model="transe", dim=4, epochs=1, seed=1)
+    weights = make_model("transe", graph.size, 4).state_dict()
+    other = RunFolder.create(tmp_path / "other", settings, graph, weights)
+    own = (folder.path / "model.safetensors").read_bytes()
+    shutil.copy(other.path / "model.safetensors", folder.path)
+    with pytest.raises(RunError, match=r"model\.safetensors .*belongs to another run"):
+        load_run(folder.path)
+    bare = folder.read_json("settings.json")
+    (folder.path / "model.safetensors").write_bytes(own)
+    load_run(folder.path)
+    write_tensor_file(folder.path / "model.safetensors", weights, {"step": 0})  # of nobody
+    with pytest.raises(RunError, match="another run"):
+        load_run(folder.path)
+    folder.write_json("settings.json", {key: bare[key] for key in bare if key != "id"})
+    load_run(folder.path)  # a run of an earlier version has no id
+
+
+def test_one_wrong_bit_of_the_weights_is_noticed(folder: RunFolder) -> None:
+    path = folder.path / "model.safetensors"
+    whole = bytearray(path.read_bytes())
+    whole[-1] ^= 1
+    path.write_bytes(whole)
+    with pytest.raises(RunError, match=r"model\.safetensors .*the checksum differs"):
+        load_run(folder.path)
+
+
+def test_the_same_run_has_the_same_bytes(folder: RunFolder, graph: Graph, tmp_path: Path) -> None:
+    """Nothing random or of the clock goes into the files."""
+    weights, about = folder.read_tensors("model.safetensors")
+    again = RunFolder.create(tmp_path / "again", folder.read_settings(), graph, weights)
+    assert about == {"step": 0}
+    for path in folder.path.iterdir():
+        assert path.read_bytes() == (again.path / path.name).read_bytes(), path.name
+
+
+def test_untrained_weights_are_told(graph: Graph, tmp_path: Path) -> None:
+    weights = make_model("transe", graph.size, 4).state_dict()
+    settings = make_settings(model="transe", dim=4)
+    run = RunFolder.create(tmp_path / "run", settings, graph, weights, trained=False)
+    with pytest.warns(HaleWarning, match="is not trained: it was killed before its first save"):
+        load_run(run.path)
+    run.write_tensors("model.safetensors", weights, {"step": 1})
+    load_run(run.path)
+
+
+def unseal(folder: RunFolder) -> None:
+    """Let it be a run of an earlier version, without checksums."""
+    header = json.loads((folder.path / "settings.json").read_text())
+    del header["files"], header["id"]
+    (folder.path / "settings.json").write_text(json.dumps(header))
+
+
 def test_tensors_of_other_content_are_named(folder: RunFolder) -> None:
+    unseal(folder)
     folder.write_tensors("triples.safetensors", {"train": torch.zeros(4, 2)}, {})
     with pytest.raises(RunError, match=r"triples\.safetensors"):
         load_run(folder.path)

@@ -54,12 +54,18 @@ def test_it_predicts_the_same(old: tuple[Run, dict[str, Any]]) -> None:
     run, said = old
     for query, expected in said["predict"].items():
         asked = json.loads(query)
-        found = hale.predict(run, k=5, **asked).as_dict()
+        found = hale.predict(run, k=5, anything=True, **asked).as_dict()
         if asked.get("relation") is None and run.settings.relation_scale:
             continue  # relations were compared without their scales then
+        if asked.get("relation") == "citizen of":  # no land is a citizen of itself, it says now
+            itself = asked.get("head") or asked.get("tail")
+            left = [answer for answer in expected["answers"] if answer["entity"] != itself]
+            expected["answers"] = [{**a, "rank": rank} for rank, a in enumerate(left, start=1)]
+            found["answers"] = found["answers"][: len(left)]
+            assert len(left) >= 4
         assert close(found, expected), query
     assert close(
-        [fact.as_dict() for fact in hale.discover(run, ["knows", "lives in"], k=5)],
+        [fact.as_dict() for fact in hale.discover(run, ["knows", "lives in"], k=5, anything=True)],
         said["discover"],
     )
     assert close(hale.why(run, "p03", "lives in", "town 3", k=3).as_dict(), said["why"])

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+import struct
 import tracemalloc
 from pathlib import Path
 
@@ -85,3 +87,23 @@ def test_no_second_copy_is_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     tracemalloc.stop()
     assert 0 < max(copied) <= 1 << 16
     assert peak < 1_000_000  # of 8 MB
+
+
+def test_a_file_with_an_owner_is_checked(tmp_path: Path) -> None:
+    """The checksum is of the bytes behind the header, whatever the parts they were written in."""
+    tensors = {"a": torch.arange(6.0).reshape(2, 3).T, "b": torch.tensor([1, 2])}
+    write_tensor_file(tmp_path / "x", tensors, {"step": 1}, owner="me")
+    with safe_open(tmp_path / "x", framework="pt") as file:
+        metadata = file.metadata()
+    numbers = struct.pack("<2q", 1, 2) + struct.pack("<6f", 0, 3, 1, 4, 2, 5)
+    assert metadata["sha256"] == hashlib.sha256(numbers).hexdigest()
+    assert (tmp_path / "x").read_bytes().endswith(numbers)
+    found, about = read_tensor_file(tmp_path / "x", owner="me")
+    assert (found["a"].tolist(), about) == (tensors["a"].tolist(), {"step": 1})
+    assert read_tensor_file(tmp_path / "x")[1] == {"step": 1}  # whoever does not ask
+    with pytest.raises(ValueError, match="it has the id me, this run you"):
+        read_tensor_file(tmp_path / "x", owner="you")
+    whole = (tmp_path / "x").read_bytes()
+    (tmp_path / "x").write_bytes(whole.replace(numbers, numbers[::-1]))
+    with pytest.raises(ValueError, match="checksum differs"):
+        read_tensor_file(tmp_path / "x", owner="me")

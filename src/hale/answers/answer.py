@@ -6,7 +6,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+import polars as pl
+
 from hale.data.graph import Split
+from hale.data.results import Framed
 
 
 @dataclass(frozen=True)
@@ -47,8 +50,8 @@ class Answer:
         }
 
 
-@dataclass(frozen=True)
-class Answers(Sequence[Answer]):
+@dataclass(frozen=True, repr=False)
+class Answers(Framed, Sequence[Answer]):
     """The best answers to a query with one empty place, best first."""
 
     head: str | None
@@ -73,3 +76,32 @@ class Answers(Sequence[Answer]):
             "tail": self.tail,
             "answers": [answer.as_dict() for answer in self.answers],
         }
+
+    def to_polars(self) -> pl.DataFrame:
+        """A row an answer: head, relation, tail with the answer put in, label, rank, score, ...
+
+        ``probability`` is there where the run is calibrated; ``known`` is a split or null.
+        """
+        count = len(self)
+        asked = {"head": self.head, "relation": self.relation, "tail": self.tail}
+        names = [answer.name for answer in self]
+        columns: dict[str, Any] = {
+            place: pl.Series(names if name is None else [name] * count, dtype=pl.String)
+            for place, name in asked.items()
+        }
+        columns |= {
+            "label": pl.Series([answer.label for answer in self], dtype=pl.String),
+            "rank": pl.Series([answer.rank for answer in self], dtype=pl.Int32),
+            "score": pl.Series([answer.score for answer in self], dtype=pl.Float32),
+        }
+        if any(answer.probability is not None for answer in self):
+            sure = [answer.probability for answer in self]
+            columns["probability"] = pl.Series(sure, dtype=pl.Float64)
+        columns["known"] = pl.Series([answer.split for answer in self], dtype=pl.String)
+        return pl.DataFrame(columns)
+
+    def __repr__(self) -> str:
+        query = " ".join(name or "?" for name in (self.head, self.relation, self.tail))
+        best = ", ".join(answer.name for answer in self.answers[:3])
+        more = ", ..." if len(self) > 3 else ""
+        return f"Answers({query}: {best or 'none'}{more}; {len(self)} in all)"

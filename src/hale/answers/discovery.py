@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
-from itertools import product
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 import polars as pl
@@ -15,9 +14,12 @@ from hale.answers.arrays import HEAD, RELATION, TABLE_ROWS, TAIL, AnswerArrays, 
 from hale.answers.predictor import check
 from hale.answers.scorer import Scorer, Scores
 from hale.data.graph import Graph, Ids
+from hale.data.results import Results
 from hale.engine.device import keep_freed_memory
 from hale.evaluation.calibration import kept_calibration
-from hale.runs.run import Run
+from hale.evaluation.candidates import Candidates
+from hale.evaluation.limits import Limits, candidates_of, refuse_nobody
+from hale.runs.run import Run, RunSource, open_run
 
 Progress = Callable[[int, int], object]  # queries done, queries in all
 
@@ -57,69 +59,80 @@ def facts_frame(facts: Sequence[MissingFact]) -> pl.DataFrame:
 
 @torch.inference_mode()
 def discover(
-    run: Run,
+    run: RunSource,
     relations: Sequence[str] | None = None,
     *,
     k: int = 100,
     progress: Progress | None = None,
-) -> list[MissingFact]:
+    **limits: Unpack[Limits],
+) -> Results[MissingFact]:
     """The k missing facts with the highest score(h, r, t): of each relation named, or of all.
 
-    All N * N facts of a relation are weighed, a block of heads and tails at a time: memory does
-    not grow with N, and time does with its square. Known
-    facts of every split are left out, and so are facts of an entity with itself
-    where the relation has none. Facts have a probability where a calibration is kept
-    with the run. Scores of one relation are comparable; those of
-    different relations only roughly, since each has its own scale.
+    Weighed are the heads that train has on that side of a relation, with the tails that may
+    answer (``Candidates``), a block of them at a time; with ``anything=True`` all N * N facts, and
+    time grows with N squared. ``types``, ``type_relation`` and ``within`` limit the tails
+    (``Limits``). Memory does not grow with N. Known facts of every split are left out, and so are
+    facts of an entity with itself where the relation has none. Facts have a probability where a
+    calibration is kept with the run. Scores of one relation are comparable; those of different
+    relations only roughly, since each has its own scale.
     """
     check(k)
     keep_freed_memory()
+    run = open_run(run)
     graph = run.graph
     asked = _relation_ids(graph, relations)
     pools = [[number] for number in asked] if relations is not None else [asked]
-    work = _Work(run, len(asked) * len(graph.entities), progress)
-    return [fact for pool in pools for fact in _best_of(work, pool, k)]
+    work = _Work(run, candidates_of(graph, **limits), asked, progress)
+    found = [fact for pool in pools for fact in _best_of(work, pool, k)]
+    return Results(MissingFact, found, frame=facts_frame)
 
 
 @torch.inference_mode()
 def discover_each(
-    run: Run,
+    run: RunSource,
     relations: Sequence[str] | None = None,
     *,
     k: int = 10,
     progress: Progress | None = None,
+    **limits: Unpack[Limits],
 ) -> Iterator[pl.DataFrame]:
     """The k best missing answers to every query of the relations named, or of all, as tables.
 
-    Every relation is asked for the tails of all N heads and then for the heads of
-    all N tails: 2RN queries. Left out is what ``discover`` leaves out. The tables
+    Every relation is asked for the tails of the heads that train has on that side, and then for
+    the heads of its tails; with ``anything=True`` for those of all entities, 2RN queries.
+    Candidates and what is left out are those of ``discover``. The tables
     have the columns of ``AnswerArrays.table`` but 'known', and come one after the other,
     so that memory stays the same however many there are.
     """
     check(k)
     keep_freed_memory()
+    run = open_run(run)
     graph = run.graph
     asked = _relation_ids(graph, relations)
-    work = _Work(run, 2 * len(asked) * len(graph.entities), progress)
-    for table in tables(graph, _find_each(work, asked, k)):
+    both = [number + turned for number in asked for turned in (0, len(graph.relations))]
+    work = _Work(run, candidates_of(graph, **limits), both, progress)
+    for table in tables(graph, _find_each(work, both, k)):
         yield table.drop("known")
 
 
 class _Work:
     """What the queries of all relations share, and how far it has come."""
 
-    def __init__(self, run: Run, total: int, progress: Progress | None) -> None:
-        self.run, self.scorer, self.graph = run, Scorer(run), run.graph
+    def __init__(
+        self, run: Run, candidates: Candidates, relations: list[int], progress: Progress | None
+    ) -> None:
+        self.run, self.graph = run, run.graph
+        self.scorer, self.candidates = Scorer(run, candidates), candidates
         self.calibration = kept_calibration(run)
-        graph = run.graph
-        self.done, self.total, self.progress = 0, total, progress
-        triples = graph.triples
-        loops = triples[triples[:, HEAD] == triples[:, TAIL], 1]
-        self.may_loop = set(loops.tolist())
+        self.done, self.progress = 0, progress
+        self.total = sum(len(self.given(relation)) for relation in relations)
+        refuse_nobody(run.graph, candidates, relations)
 
-    def loops(self, relation: int) -> bool:
-        """Whether an entity can be its own answer; ``relation`` may be a reciprocal one."""
-        return relation % len(self.graph.relations) in self.may_loop
+    def given(self, relation: int) -> Ids:
+        """The entities that are asked about, of a relation below 2R."""
+        if self.candidates.anything:
+            return np.arange(len(self.graph.entities))
+        return self.candidates.sides.given(relation)
 
     def asked(self, queries: int) -> None:
         """So many queries more are answered."""
@@ -130,23 +143,22 @@ class _Work:
 
 def _best_of(work: _Work, relations: list[int], k: int) -> Iterator[MissingFact]:
     """The k best missing facts of some relations together, best first."""
-    heads = np.arange(len(work.graph.entities))
     best: Scores = np.empty(0, dtype=np.float32)
     facts: Ids = np.empty((0, 3), dtype=np.int64)
     for relation in relations:
-        relations_asked = np.full(len(heads), relation)
-        known, itself = work.graph.known_answers, work.loops(relation)
-        for scored in work.scorer.blocks(heads, relations_asked, known, itself=itself):
-            values, places = work.scorer.best_of_all(scored.scores, k)
-            rows, tails = np.divmod(places, scored.scores.shape[1])
-            tails += scored.first
-            given = heads[scored.part]
-            fresh = np.stack([given[rows], np.full(len(rows), relation), tails], axis=1)
+        heads = work.given(relation)
+        known = work.graph.known_answers
+        for block in work.scorer.blocks(heads, np.full(len(heads), relation), known):
+            values, places = work.scorer.best_of_all(block.scores, k)
+            rows, columns = np.divmod(places, block.scores.shape[1])
+            tails = block.entities.cpu().numpy()[columns]
+            given = heads[block.rows[rows]]
+            fresh = np.stack([given, np.full(len(rows), relation), tails], axis=1)
             best, facts = np.concatenate([best, values]), np.concatenate([facts, fresh])
             order = np.argsort(-best, kind="stable")[:k]
             best, facts = best[order], facts[order]
-            if scored.first + scored.scores.shape[1] == len(heads):
-                work.asked(len(given))
+            if block.last:
+                work.asked(len(block.rows))
     graph = work.graph
     sure: list[float | None] = [None] * len(facts)
     if work.calibration is not None:
@@ -168,27 +180,24 @@ def _best_of(work: _Work, relations: list[int], k: int) -> Iterator[MissingFact]
 def _find_each(work: _Work, relations: list[int], k: int) -> Iterator[AnswerArrays]:
     """The k best missing answers to all queries, as many at a time as fill a table.
 
-    The best of a chunk go straight to their place in it: small arrays kept between
-    chunks would pin the memory between which the scores come and go.
+    Of the relations, r + R asks for heads. The best of a chunk go straight to their place in it:
+    small arrays kept between chunks would pin the memory between which the scores come and go.
     """
     num_entities, num_relations = work.graph.size
     k = min(k, num_entities)
     group = max(1, TABLE_ROWS // k)
-    for relation, place in product(relations, (TAIL, HEAD)):
-        asked = relation if place == TAIL else relation + num_relations
-        for start in range(0, num_entities, group):
-            given = np.arange(start, min(start + group, num_entities))
-            values = np.empty((len(given), k), dtype=np.float32)
-            answers = np.empty((len(given), k), dtype=np.int64)
-            found = work.scorer.best_entities(
-                given,
-                np.full(len(given), asked),
-                k,
-                work.graph.known_answers,
-                itself=work.loops(asked),
-            )
-            for part, scores, entities in found:
-                values[part], answers[part] = scores, entities
+    for asked in relations:
+        place, relation = (TAIL if asked < num_relations else HEAD), asked % num_relations
+        everyone = work.given(asked)
+        for start in range(0, len(everyone), group):
+            given = everyone[start : start + group]
+            values = np.full((len(given), k), -np.inf, dtype=np.float32)
+            answers = np.zeros((len(given), k), dtype=np.int64)
+            wanted = np.full(len(given), asked)
+            found = work.scorer.best_entities(given, wanted, k, work.graph.known_answers)
+            for rows, scores, entities in found:
+                width = scores.shape[1]
+                values[rows, :width], answers[rows, :width] = scores, entities
                 work.asked(len(scores))
             row, rank = np.nonzero(values > -np.inf)
             triples = np.empty((len(row), 3), dtype=np.int64)

@@ -6,15 +6,17 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
+import polars as pl
 import torch
 
 from hale.answers.arrays import HEAD, RELATION, TAIL
 from hale.answers.neighborhood import distances_from
 from hale.data.graph import SPLITS, Split
+from hale.data.results import Framed, frame_of_records
 from hale.errors import InputError
 from hale.evaluation.calibration import calibration_of
 from hale.evaluation.ranks import filtered_ranks
-from hale.runs.run import Run
+from hale.runs.run import RunSource, open_run
 
 
 @dataclass(frozen=True)
@@ -33,8 +35,8 @@ class Support:
     tail_distance: float
 
 
-@dataclass(frozen=True)
-class Explanation:
+@dataclass(frozen=True, repr=False)
+class Explanation(Framed):
     """How a run judges one fact.
 
     Ranks are filtered, among all entities, ties at their mean: ``tail_rank`` of
@@ -67,9 +69,21 @@ class Explanation:
             del found["probability"]
         return {**found, "support": [asdict(fact) for fact in self.support]}
 
+    def to_polars(self) -> pl.DataFrame:
+        """The supporting facts, a row each."""
+        return frame_of_records(Support, self.support)
+
+    def __repr__(self) -> str:
+        sure = "" if self.probability is None else f", probability {self.probability:.3f}"
+        return (
+            f"Explanation({self.head} {self.relation} {self.tail}: rank {self.tail_rank:g} of "
+            f"{self.num_entities:,} tails, {self.head_rank:g} of heads{sure}, "
+            f"{len(self.support)} supporting facts)"
+        )
+
 
 @torch.inference_mode()
-def why(run: Run, head: str, relation: str, tail: str, *, k: int = 5) -> Explanation:
+def why(run: RunSource, head: str, relation: str, tail: str, *, k: int = 5) -> Explanation:
     """The rank and score of a fact, and the k facts of train nearest to it.
 
     Nearest are those of the same relation whose head and tail are nearest to the
@@ -79,6 +93,7 @@ def why(run: Run, head: str, relation: str, tail: str, *, k: int = 5) -> Explana
     """
     if k < 1:
         raise InputError(f"The number of supporting facts is at least 1, got {k}.")
+    run = open_run(run)
     graph, model = run.graph, run.model
     fact = np.array([[graph.entity_id(head), graph.relations.id(relation), graph.entity_id(tail)]])
     tail_rank, head_rank = filtered_ranks(model, graph.both_directions(fact), graph.known_answers)

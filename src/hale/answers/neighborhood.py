@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import Any, Literal, get_args
+from typing import Any, Literal, Unpack, get_args
 
 import numpy as np
 import torch
@@ -12,11 +12,13 @@ from torch import Tensor
 from torch.nn import functional
 
 from hale.data.keys import Ids
+from hale.data.results import Results
 from hale.engine import geometry
 from hale.engine.topk import merged, top
 from hale.errors import EvaluationError, InputError, UnknownNameError
+from hale.evaluation.limits import Among, entities_among
 from hale.evaluation.spans import chunk_size
-from hale.runs.run import Run
+from hale.runs.run import RunSource, open_run
 
 Metric = Literal["l2", "cosine"]
 
@@ -36,37 +38,44 @@ class Neighbor:
 
 
 @torch.inference_mode()
-def neighbors(run: Run, entity: str, *, k: int = 10, metric: Metric = "l2") -> list[Neighbor]:
+def neighbors(
+    run: RunSource, entity: str, *, k: int = 10, metric: Metric = "l2", **among: Unpack[Among]
+) -> Results[Neighbor]:
     """The k entities whose vectors are nearest to that of ``entity``, nearest first.
 
     By the L2 distance ||x - y||, or by the cosine distance 1 - <x, y> / (||x|| ||y||).
-    The entity itself is not among them, so there are at most N - 1.
+    The entity itself is not among them, so there are at most N - 1. ``types``, ``type_relation``
+    and ``within`` say among which entities to look (``Among``).
     """
     if k < 1:
         raise InputError(f"The number of neighbours is at least 1, got {k}.")
     if metric not in get_args(Metric):
         raise UnknownNameError("metric", metric, get_args(Metric))
+    run = open_run(run)
     graph = run.graph
     itself = graph.entity_id(entity)
     vectors = run.model.places()
-    k = min(k, len(vectors) - 1)
+    chosen = entities_among(graph, **among)
+    others = np.arange(len(vectors)) if chosen is None else chosen
+    others = others[others != itself]
     nearest: tuple[Tensor, Tensor] | None = None
-    for first in range(0, len(vectors), chunk := chunk_size(vectors.shape[1])):
-        distances = distances_to(vectors[first : first + chunk], vectors[itself], metric)
+    for first in range(0, len(others), chunk := chunk_size(vectors.shape[1])):
+        some = torch.from_numpy(others[first : first + chunk]).to(vectors.device)
+        distances = distances_to(vectors[some], vectors[itself], metric)
         if not torch.isfinite(distances).all():
             raise EvaluationError("The model holds vectors that are not finite; train it again.")
-        if first <= itself < first + chunk:
-            distances[itself - first] = torch.inf
         nearness, places = top(-distances[None], k)
-        nearest = merged(nearest, (nearness, places + first), k)
-    assert nearest is not None
+        nearest = merged(nearest, (nearness, some[places]), k)
+    if nearest is None:
+        raise InputError(f"There is no entity but {entity!r} itself to look among.")
     nearness, ids = nearest
-    return [
+    found = [
         Neighbor(rank, graph.entities[number], graph.label(graph.entities[number]), -value)
         for rank, (number, value) in enumerate(
             zip(ids[0].tolist(), nearness[0].tolist(), strict=True), start=1
         )
     ]
+    return Results(Neighbor, found)
 
 
 def distances_to(vectors: Tensor, vector: Tensor, metric: Metric = "l2") -> Tensor:

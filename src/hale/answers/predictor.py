@@ -4,26 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from itertools import islice
-from typing import Literal, get_args
+from functools import partial
+from typing import Literal, Unpack, get_args
 
 import numpy as np
 import torch
 
 from hale.answers.answer import Answer, Answers
 from hale.answers.arrays import HEAD, RELATION, TAIL, AnswerArrays
-from hale.answers.queries import OPEN, Query, query_ids
-from hale.answers.scorer import Pairs, Scorer, Scores
+from hale.answers.queries import OPEN, Query, id_parts, query_ids
+from hale.answers.scorer import Scorer, Scores
+from hale.answers.stream import AnswerStream
 from hale.data.graph import SPLITS, Graph, Ids
 from hale.errors import InputError, UnknownNameError
 from hale.evaluation.calibration import Calibration, calibration_of, kept_calibration
-from hale.runs.run import Run
+from hale.evaluation.candidates import Candidates
+from hale.evaluation.limits import Limits, candidates_of, refuse_nobody
+from hale.runs.run import Run, RunSource, open_run
 
 Known = Literal["mark", "drop"]
 
 
 def predict(
-    run: Run,
+    run: RunSource,
     *,
     head: str | None = None,
     relation: str | None = None,
@@ -31,81 +34,110 @@ def predict(
     k: int = 10,
     known: Known = "mark",
     above: float | None = None,
+    **limits: Unpack[Limits],
 ) -> Answers:
     """The k best tails of (head, relation), heads of (relation, tail) or relations of (head, tail).
 
     Entities are named by id or by a label that only one of them has. Known facts
-    are marked or, with ``known="drop"``, left out. More than there are (N entities
-    or R relations) are not to be had. Answers have a probability where a calibration
-    is kept with the run; ``above`` keeps those of the k that reach one, and calibrates
-    against sampled negatives where none is kept.
+    are marked or, with ``known="drop"``, left out. Candidates are the entities that train has on
+    that side of the relation, or others of their kind (``Candidates``), and the relations that
+    join such entities; with ``anything=True`` all of them. ``types``, ``type_relation`` and
+    ``within`` limit them further (``Limits``). More than there are are not to be had.
+    Answers have a probability where a calibration is kept with the run; ``above`` keeps those of
+    the k that reach one, and calibrates against sampled negatives where none is kept.
     """
-    asked = [Query(head, relation, tail)]
-    (answers,) = predict_many(run, asked, k=k, known=known, above=above)
-    return answers
+    check(k, known, above)
+    run = open_run(run)
+    asked = np.array([query_ids(run.graph, Query(head, relation, tail))], dtype=np.int64)
+    candidates = candidates_of(run.graph, **limits)
+    return next(answers_to(run, asked, k=k, known=known, above=above, candidates=candidates))
 
 
 def predict_many(
-    run: Run,
-    queries: Iterable[tuple[str | None, str | None, str | None]],
+    run: RunSource,
+    queries: object,
     *,
     k: int = 10,
     known: Known = "mark",
     above: float | None = None,
-) -> Iterator[Answers]:
+    **limits: Unpack[Limits],
+) -> AnswerStream:
     """The answers to each query (head, relation, tail) with one None, in order; see ``predict``.
 
-    Queries are read and answered in chunks, so memory stays the same however
-    many there are, if the caller lets the answers go.
+    ``queries`` are such tuples, or a frame or file of them (polars, pandas, a path). They are
+    answered in chunks as the answers are taken, so memory stays the same however many there are;
+    ``predict_many(...).to_polars()`` has all of them as one frame.
     """
     check(k, known, above)
+    run = open_run(run)
     sure = _calibration(run, above)
-    waiting, chunk = iter(queries), Scorer(run).chunk
-    while part := [query_ids(run.graph, query) for query in islice(waiting, chunk)]:
-        ids = np.array(part, dtype=np.int64)
-        yield from _answers_to(run, ids, k=k, known=known, above=above, sure=sure)
+    scorer = Scorer(run, candidates_of(run.graph, **limits))
+    parts = (
+        (ids, found)
+        for ids in id_parts(run.graph, queries, scorer.chunk)
+        for found in _find_all(run, ids, scorer, k=k, known=known, above=above, sure=sure)
+    )
+    return AnswerStream(run.graph, parts, partial(_in_words, run.graph))
 
 
 def answers_to(
-    run: Run, queries: Ids, *, k: int, known: Known = "mark", above: float | None = None
-) -> Iterator[Answers]:
-    """The answers to queries by id (n, 3), OPEN in the place that is asked for."""
-    sure = _calibration(run, above)
-    return _answers_to(run, queries, k=k, known=known, above=above, sure=sure)
-
-
-def _answers_to(
     run: Run,
     queries: Ids,
     *,
     k: int,
-    known: Known,
-    above: float | None,
-    sure: Calibration | None,
+    known: Known = "mark",
+    above: float | None = None,
+    candidates: Candidates | None = None,
 ) -> Iterator[Answers]:
+    """The answers to queries by id (n, 3), OPEN in the place that is asked for."""
+    found = find_answers(run, queries, k=k, known=known, above=above, candidates=candidates)
+    return _named(run.graph, queries, found)
+
+
+def _named(graph: Graph, queries: Ids, parts: Iterable[AnswerArrays]) -> Iterator[Answers]:
+    """Answers query by query, with names."""
     start = 0
-    for found in _find_all(run, queries, k=k, known=known, above=above, sure=sure):
+    for found in parts:
         part = queries[start : start + found.num_queries]
-        bounds = np.searchsorted(found.query, np.arange(len(part) + 1)).tolist()
-        for number, query in enumerate(part):
-            rows = range(bounds[number], bounds[number + 1])
-            answers = tuple(_answer(run.graph, found, row) for row in rows)
-            yield Answers(*_names(run.graph, query), answers)
+        yield from _in_words(graph, part, found)
         start += len(part)
 
 
+def _in_words(graph: Graph, queries: Ids, found: AnswerArrays) -> Iterator[Answers]:
+    """The answers to each of some queries (n, 3)."""
+    bounds = np.searchsorted(found.query, np.arange(len(queries) + 1)).tolist()
+    for number, query in enumerate(queries):
+        rows = range(bounds[number], bounds[number + 1])
+        answers = tuple(_answer(graph, found, row) for row in rows)
+        yield Answers(*_names(graph, query), answers)
+
+
 def find_answers(
-    run: Run, queries: Ids, *, k: int, known: Known = "mark", above: float | None = None
+    run: Run,
+    queries: Ids,
+    *,
+    k: int,
+    known: Known = "mark",
+    above: float | None = None,
+    candidates: Candidates | None = None,
 ) -> Iterator[AnswerArrays]:
-    """The same as arrays, a chunk of queries at a time."""
+    """The same as arrays, a chunk of queries at a time.
+
+    Candidates that are limited to nobody, for all of the queries, are refused.
+    """
     sure = _calibration(run, above)
-    return _find_all(run, queries, k=k, known=known, above=above, sure=sure)
+    scorer = Scorer(run, candidates or Candidates(run.graph))
+    asks_head = queries[:, HEAD] == OPEN  # the reciprocal relation asks for heads
+    asked = queries[:, RELATION] + asks_head * len(run.graph.relations)
+    refuse_nobody(run.graph, scorer.candidates, np.unique(asked[asked >= 0]).tolist())
+    return _find_all(run, queries, scorer, k=k, known=known, above=above, sure=sure)
 
 
 @torch.inference_mode()
 def _find_all(
     run: Run,
     queries: Ids,
+    scorer: Scorer,
     *,
     k: int,
     known: Known,
@@ -113,7 +145,6 @@ def _find_all(
     sure: Calibration | None,
 ) -> Iterator[AnswerArrays]:
     check(k, known, above)
-    scorer = Scorer(run)
     for start in range(0, len(queries), scorer.chunk):
         found = _find(scorer, run.graph, queries[start : start + scorer.chunk], k, known)
         yield found if sure is None else _with_probabilities(run, found, sure, above)
@@ -189,9 +220,11 @@ def _find_entities(
     relations = queries[:, RELATION] + asks_head * len(graph.relations)
     without = graph.known_answers if known == "drop" else None
     k = min(k, len(graph.entities))
-    values, answers = np.empty((len(given), k), np.float32), np.empty((len(given), k), np.int64)
-    for part, scores, entities in scorer.best_entities(given, relations, k, without):
-        values[part], answers[part] = scores, entities
+    values = np.full((len(given), k), -np.inf, dtype=np.float32)
+    answers = np.zeros((len(given), k), dtype=np.int64)
+    for rows, scores, entities in scorer.best_entities(given, relations, k, without):
+        found = scores.shape[1]
+        values[rows, :found], answers[rows, :found] = scores, entities
     return values, answers
 
 
@@ -199,15 +232,12 @@ def _find_relations(
     scorer: Scorer, graph: Graph, queries: Ids, k: int, known: Known
 ) -> tuple[Scores, Ids]:
     heads, tails = queries[:, HEAD], queries[:, TAIL]
-    nothing = np.empty(0, dtype=np.int64)
-    without: Pairs = (nothing, nothing)
+    held = np.zeros((len(queries), len(graph.relations)), dtype=bool)
     if known == "drop":
         triples = np.repeat(queries, len(graph.relations), axis=0)
         triples[:, RELATION] = np.tile(np.arange(len(graph.relations)), len(queries))
         held = graph.split_index.codes(triples).reshape(len(queries), -1) >= 0
-        rows, columns = np.nonzero(held)
-        without = rows, columns
-    return scorer.best(scorer.relations(heads, tails, without), k)
+    return scorer.best(scorer.relations(heads, tails, held), k)
 
 
 def _names(graph: Graph, query: Ids) -> tuple[str | None, str | None, str | None]:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -11,6 +14,7 @@ import polars as pl
 from hale.data.graph import Graph
 from hale.data.keys import Ids
 from hale.data.sources.faults import Fault, Faults
+from hale.data.sources.frames import frame_of
 from hale.data.sources.layout import QUERIES, ROLES
 from hale.data.sources.lookup import Lookup
 from hale.data.sources.reader import read_records
@@ -45,6 +49,19 @@ def query_ids(graph: Graph, query: tuple[str | None, str | None, str | None]) ->
     ]
 
 
+def id_parts(graph: Graph, queries: object, size: int) -> Iterator[Ids]:
+    """Queries as ids, so many at a time: tuples of names with one None, a frame, or a file."""
+    if isinstance(queries, str | Path) or hasattr(queries, "columns"):
+        ids = read_queries(queries, graph).queries
+        yield from (ids[start : start + size] for start in range(0, len(ids), size))
+        return
+    if not isinstance(queries, Iterable):
+        raise InputError(f"Expected queries, a frame or a path, got {type(queries).__name__}.")
+    waiting = iter(queries)
+    while part := [query_ids(graph, query) for query in islice(waiting, size)]:
+        yield np.array(part, dtype=np.int64)
+
+
 def queries_of_relation(graph: Graph, relation: str, direction: Direction = "tail") -> Ids:
     """All queries of a relation that the graph gives cause for: (n, 3), by id.
 
@@ -77,6 +94,9 @@ def read_queries(source: object, graph: Graph, *, skip_bad: bool = False) -> Que
     Whatever ``read_records`` reads. Lines that are not queries of this graph are told in one
     error, or with ``skip_bad`` left out and told in ``faults``.
     """
+    if hasattr(source, "columns"):  # in a frame, what is open is null
+        frame = frame_of(source, "the queries")
+        source = frame.with_columns(pl.col(pl.String).fill_null(MARKS[0]))
     found = read_records(source, QUERIES, what="the queries")
     rows = found.rows
     ids, unknown = Lookup(graph).triples(rows, open_marks=MARKS)

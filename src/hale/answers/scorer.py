@@ -11,20 +11,15 @@ from torch import Tensor
 
 from hale.data.keys import Ids
 from hale.data.known_answers import KnownAnswers
-from hale.engine.topk import merged, top
-from hale.evaluation.spans import (
-    Scored,
-    chunk_size,
-    refuse_non_finite,
-    score_queries,
-    spans_of,
-    width_of,
-)
+from hale.engine.topk import top
+from hale.evaluation.candidate_scores import CandidateScores, best_candidates, score_candidates
+from hale.evaluation.candidates import Candidates
+from hale.evaluation.spans import chunk_size, refuse_non_finite, spans_of, width_of
 from hale.models import Model
 from hale.models.base import LAST
 from hale.runs.run import Run
 
-Pairs = tuple[Ids, Ids]  # (row, column) of scores to leave out
+Marks = NDArray[np.bool_]
 
 Scores = NDArray[np.float32]
 
@@ -34,11 +29,12 @@ class Scorer:
 
     ``chunk`` is how many queries are answered at once, each by a span of the entities after the
     other, so that memory stays the same however many there are of both (spans.CHUNK_ELEMENTS).
-    What is left out, and a head that is no answer to its own query, is minus infinity.
+    What is left out, and an entity that is no candidate, is minus infinity.
     """
 
-    def __init__(self, run: Run) -> None:
+    def __init__(self, run: Run, candidates: Candidates) -> None:
         self.model: Model = run.model
+        self.candidates = candidates
         self.scaled = run.settings.relation_scale
         self.device = self.model.entities().device
         num_entities, self.num_relations = self.model.size
@@ -52,67 +48,49 @@ class Scorer:
         self.highest = 0.0 if by_distance else None
 
     def blocks(
-        self,
-        given: Ids,
-        relations: Ids,
-        without: KnownAnswers | None = None,
-        *,
-        itself: bool = True,
-    ) -> Iterator[Scored]:
-        """Scores of all entities as answers (n,), (n,), block after block.
+        self, given: Ids, relations: Ids, without: KnownAnswers | None = None
+    ) -> Iterator[CandidateScores]:
+        """Scores of the candidates as answers (n,), (n,), block after block.
 
-        Relation r + R asks for the heads of a tail. The answers ``without`` knows of are left
-        out; where ``itself`` is off, so is a given entity as an answer to its own query.
+        Relation r + R asks for the heads of a tail. The answers ``without`` knows of are left out.
         """
-        for scored in score_queries(self.model, given, relations, without):
-            least = scored.scores.new_tensor(-torch.inf)
-            scored.scores.index_put_(scored.known, least)
-            if not itself:
-                columns = self._tensor(given[scored.part]) - scored.first
-                inside = (columns >= 0) & (columns < scored.scores.shape[1])
-                rows = inside.nonzero().squeeze(1)
-                scored.scores.index_put_((rows, columns[rows]), least)
-            yield scored
+        for block in score_candidates(self.model, given, relations, self.candidates, without):
+            block.scores.index_put_(block.known, block.scores.new_tensor(-torch.inf))
+            yield block
 
     def best_entities(
-        self,
-        given: Ids,
-        relations: Ids,
-        k: int,
-        without: KnownAnswers | None = None,
-        *,
-        itself: bool = True,
-    ) -> Iterator[tuple[slice, Scores, Ids]]:
-        """The k best answers to a chunk of queries after the other: -> (b, k), (b, k), best first.
+        self, given: Ids, relations: Ids, k: int, without: KnownAnswers | None = None
+    ) -> Iterator[tuple[Ids, Scores, Ids]]:
+        """The k best answers to a chunk of queries after the other: -> (b, j), (b, j), best first.
 
-        The slice tells which of the queries; what is left out, see ``blocks``.
+        Which of the queries they are comes first, (b,); see ``best_candidates``.
         """
-        best: tuple[Tensor, Tensor] | None = None
-        for scored in self.blocks(given, relations, without, itself=itself):
-            values, columns = top(scored.scores, k)
-            best = merged(best, (values, columns + scored.first), k)
-            if scored.first + scored.scores.shape[1] == self.model.size.num_entities:
-                yield scored.part, *self._told(*best)
-                best = None
+        for rows, values, entities in best_candidates(
+            self.model, given, relations, k, self.candidates, without
+        ):
+            yield rows, *self._told(values, entities)
 
-    def relations(self, heads: Ids, tails: Ids, without: Pairs) -> Tensor:
+    def relations(self, heads: Ids, tails: Ids, without: Marks) -> Tensor:
         """Scores of all relations between two entities: (B,), (B,) -> (B, R).
 
         Entry r is that of (h, r, t), read from head to tail. Distances are stretched by the
         relation's scale c_r, as in training: without it they do not compare between relations.
+        What activation h, with a bound of its own for some relations, makes of c_r d^2 does not
+        count: a bound tells how far others are pushed away, and whatever is far under a low bound
+        would come before what is near under a high one. Relations that do not join such entities
+        are left out, and those marked ``without`` (B, R).
         """
         shape = (len(heads), self.num_relations)
         head, tail = (self._tensor(x)[:, None].expand(shape).flatten() for x in (heads, tails))
         relation = torch.arange(shape[1], device=self.device).repeat(shape[0])
         scores = self.model.score(head, relation, tail)
         refuse_non_finite(scores)
-        ruled_out = scores <= LAST / 2
+        out = scores <= LAST / 2
         if self.scaled and self.model.similarity != "dot":
             bias = self.model.bias(head, tail)
             scores = self.model.scale(relation) * (scores - bias) + bias
-        scores = scores.masked_fill(ruled_out, -torch.inf).reshape(shape)
-        rows, columns = (self._tensor(part) for part in without)
-        return scores.index_put_((rows, columns), scores.new_tensor(-torch.inf))
+        out = out.reshape(shape) | self._tensor(without | ~self.candidates.join(heads, tails))
+        return scores.reshape(shape).masked_fill(out, -torch.inf)
 
     def best(self, scores: Tensor, k: int) -> tuple[Scores, Ids]:
         """The k best of each row and their columns: (B, n) -> (B, k), (B, k), best first.
@@ -136,5 +114,5 @@ class Scorer:
         kept = values[0] > -np.inf
         return values[0, kept], places[0, kept]
 
-    def _tensor(self, ids: Ids) -> Tensor:
+    def _tensor(self, ids: Ids | Marks) -> Tensor:
         return torch.tensor(ids, device=self.device)

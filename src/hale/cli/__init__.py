@@ -1,14 +1,43 @@
 """The command line: argument -> settings -> call; nothing is decided here.
 
 One file a command, imported when it is called; torch is imported inside the commands, so that
-help and errors come at once.
+help and errors come at once. Nothing is imported here, so that Ctrl-C is met from the start.
 """
 
-from hale.cli.app import app
+from __future__ import annotations
 
-__all__ = ["app", "main"]
+import os
+import signal
+import time
+from types import FrameType
+
+__all__ = ["INTERRUPTED", "main"]
+
+INTERRUPTED = 130
+
+started: float | None = None  # when the command was called, by time.perf_counter()
 
 
 def main() -> None:
     """Entry point of the command."""
+    global started
+    started = time.perf_counter()
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # not of a job in the back
+        signal.signal(signal.SIGINT, interrupt)
+    from hale.cli.app import app
+
     app()
+
+
+def interrupt(_number: int, frame: FrameType | None) -> None:
+    """Ctrl-C: an exception, as usual; within an import the end, at once.
+
+    A library that is being imported may turn the exception into another, or go on without the part
+    that it broke off; and there is nothing yet to clear away.
+    """
+    while frame is not None:
+        if frame.f_globals.get("__name__") == "importlib._bootstrap":
+            os.write(2, b"interrupted\n")
+            os._exit(INTERRUPTED)
+        frame = frame.f_back
+    raise KeyboardInterrupt

@@ -16,6 +16,7 @@ import typer.main
 from typer.core import TyperCommand, TyperGroup
 
 from hale import __version__
+from hale.cli import INTERRUPTED
 from hale.cli.controls import PlainConsole, escape_controls, json_line
 from hale.cli.groups import COMMAND_GROUPS, grouped
 from hale.errors import HaleError, HaleWarning
@@ -30,6 +31,7 @@ COMMANDS = {
     "predict": "Answer queries: tails of (head, relation), heads of (relation, tail), relations of "
     "both.",
     "discover": "Find the most plausible facts that the graph lacks.",
+    "find": "Find entities and relations by a part of their name or label.",
     "neighbors": "List the entities whose vectors are nearest to one.",
     "why": "Explain a fact: its rank and score, and the nearest known facts that support it.",
     "models": "List the models: query vector, similarity, parameters at N, R and d, strategies.",
@@ -44,6 +46,7 @@ COMMANDS = {
     "export": "Write entity and relation vectors with their names, or an index, to a folder.",
     "train": "Train a model on GRAPH and evaluate it on the test split.",
     "tune": "Search for settings on validation triples, and write the best as a recipe.",
+    "recipe": "Show a recipe and check it: what `hale train --recipe FILE` would take from it.",
     "update": "Add the triples of FACTS to RUN, remove others, and train for a short while.",
     "bench": "Measure: the kernel, a step, blocks, ranking, growth, an index, a race with PyKEEN.",
 }
@@ -103,6 +106,9 @@ def _plain_usage_errors() -> Iterator[None]:
     except USAGE_ERROR as error:
         error.message = escape_controls(error.message)
         raise
+    except KeyboardInterrupt:
+        err.print("interrupted")
+        raise typer.Exit(INTERRUPTED) from None
 
 
 app = typer.Typer(
@@ -110,7 +116,6 @@ app = typer.Typer(
     cls=LazyCommands,
     help="Knowledge-graph embeddings in minutes, and the answers they give.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
@@ -131,8 +136,6 @@ err = PlainConsole(stderr=True)
 
 P = ParamSpec("P")
 R = TypeVar("R")
-
-INTERRUPTED = 130
 
 
 def reporting(command: Callable[P, R]) -> Callable[P, R]:

@@ -43,11 +43,14 @@ def classify(
     With labels or --negatives, accuracy, F1 and the calibration error are reported.
     """
     from hale.cli.tables import quality_table, verdicts_table
+    from hale.data.files import check_writable
     from hale.export.table_file import check_table_path
     from hale.runs.run import load_run
 
     if out_file is not None:
         check_table_path(out_file)
+    if plot is not None:
+        check_writable(plot)
     loaded = load_run(run, device=device)
     judged = read_labelled_file(triples, loaded.graph, skip_bad)
     ids, labels = judged.triples, judged.labels
@@ -63,7 +66,7 @@ def classify(
         plot_reliability({loaded.graph.name: quality}, plot)
         err.print(f"drawn: {plot}")
     if out_file is not None:
-        _write(verdicts.frame(), labels, out_file)
+        _write(verdicts.to_polars(), labels, out_file)
     if as_json:
         result: dict[str, Any] = {"run": str(run), "triples": verdicts.as_dicts()}
         if labels is not None and quality is not None:

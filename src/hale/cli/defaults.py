@@ -102,12 +102,13 @@ def told_defaults() -> dict[str, str]:
     # What the rule gives to a graph without a recipe.
     for name, by_rule in (
         ("gamma", f"{rule.SPARSE_GAMMA:g} to {rule.DENSE_GAMMA:g} by the graph's density"),
-        ("weight", f"{rule.SPARSE_WEIGHT:g} to {rule.DENSE_WEIGHT:g} by the graph's density"),
+        ("weight", f"{rule.FEW_WEIGHT:g} to {rule.SEVERAL_WEIGHT:g} by the graph's density"),
         ("dropout", f"up to {rule.DENSE_DROPOUT:g} by the graph's density"),
         ("dropout_start", "0"),
         ("near", f"{rule.NEAR:g} where a model takes it"),
         ("block", f"{rule.BLOCK} or more by the bound"),
-        ("batch_size", f"at most {rule.TRIPLES_A_STEP} by the graph's size"),
+        ("batch_size", f"{rule.TRIPLES_A_STEP}, by the graph's size and the time"),
+        ("learning_rate", f"at most {rule.RATE:g} by what a step touches, and by the batch"),
     ):
         told[name] += f"; under hale without a recipe {by_rule}"
     return told

@@ -2,13 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from hale.cli.app import err, out, print_json, reporting, tell_file
-from hale.cli.options import Device, Json, OutFile, RunPath, Threads
+from hale.cli.completion import complete_relation
+from hale.cli.options import (
+    Anything,
+    Device,
+    Json,
+    OfType,
+    OutFile,
+    RunPath,
+    Threads,
+    TypeRelation,
+    Within,
+)
 from hale.errors import InputError
+
+if TYPE_CHECKING:
+    from hale.evaluation.limits import Limits
 
 
 @reporting
@@ -16,7 +30,11 @@ def discover(
     run: RunPath,
     relation: Annotated[
         list[str] | None,
-        typer.Option("--relation", help="Facts of this relation only; may be given repeatedly."),
+        typer.Option(
+            "--relation",
+            help="Facts of this relation only; may be given repeatedly.",
+            autocompletion=complete_relation,
+        ),
     ] = None,
     k: Annotated[
         int | None,
@@ -28,6 +46,10 @@ def discover(
         int | None,
         typer.Option("--per-query", help="The best answers to every query instead, to --out."),
     ] = None,
+    anything: Anything = False,
+    of_type: OfType = None,
+    type_relation: TypeRelation = None,
+    within: Within = None,
     out_file: OutFile = None,
     device: Device = "auto",
     threads: Threads = None,
@@ -37,7 +59,7 @@ def discover(
     if per_query is not None and (k is not None or out_file is None):
         raise InputError("--per-query K goes with --out FILE, and not with -k.")
     from hale.answers.discovery import discover as discover_facts
-    from hale.answers.discovery import discover_each, facts_frame
+    from hale.answers.discovery import discover_each
     from hale.cli.progress import query_progress
     from hale.cli.tables import facts_table
     from hale.engine.device import use_threads
@@ -49,18 +71,26 @@ def discover(
         check_table_path(out_file)
     loaded = load_run(run, device=device)
     relations = relation or None
+    limits: Limits = {
+        "anything": anything,
+        "types": of_type or None,
+        "type_relation": type_relation,
+        "within": within,
+    }
     if per_query is not None:
         assert out_file is not None
         with query_progress(err) as progress, table_file(out_file) as file:
-            for table in discover_each(loaded, relations, k=per_query, progress=progress):
+            found = discover_each(loaded, relations, k=per_query, progress=progress, **limits)
+            for table in found:
                 file.add(table)
         tell_file(run, out_file, {"answers": file.rows}, as_json)
         return
     with query_progress(err) as progress:
-        facts = discover_facts(loaded, relations, k=100 if k is None else k, progress=progress)
+        k = 100 if k is None else k
+        facts = discover_facts(loaded, relations, k=k, progress=progress, **limits)
     if out_file is not None:
         with table_file(out_file) as file:
-            file.add(facts_frame(facts))
+            file.add(facts.to_polars())
         tell_file(run, out_file, {"facts": file.rows}, as_json)
     elif as_json:
         print_json({"run": str(run), "facts": [fact.as_dict() for fact in facts]})

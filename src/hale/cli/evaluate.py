@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from hale.cli.app import err, out, print_json, reporting
-from hale.cli.options import Device, Json, RunPath, Threads
+from hale.cli.options import Device, Json, OfType, RunPath, Threads, TypeRelation, Within
 from hale.errors import RunError
 
 
@@ -21,11 +21,25 @@ def evaluate(
     by_relation: Annotated[
         bool, typer.Option("--by-relation", help="A row for each relation as well.")
     ] = False,
+    typed: Annotated[
+        bool,
+        typer.Option(
+            "--typed", help="Rank among entities of the types that a relation's answers have."
+        ),
+    ] = False,
+    of_type: OfType = None,
+    type_relation: TypeRelation = None,
+    within: Within = None,
     device: Device = "auto",
     threads: Threads = None,
     as_json: Json = False,
 ) -> None:
-    """Rank a split of a run's graph: filtered, over all entities, in both directions."""
+    """Rank a split of a run's graph: filtered, over all entities, in both directions.
+
+    With --typed, --type or --within among some entities alone: figures of another kind, which are
+    told apart; those of --typed are kept with the run beside the ordinary ones.
+    """
+    from hale.cli.progress import query_progress
     from hale.cli.tables import metrics_table
     from hale.engine.device import use_threads
     from hale.evaluation.evaluator import evaluate as evaluate_run
@@ -33,16 +47,30 @@ def evaluate(
 
     use_threads(threads)
     loaded = load_run(run, device=device)
-    report = evaluate_run(loaded, split, ties=ties).as_dict()  # type: ignore[arg-type]
+    with query_progress(err, "triples") as follow:
+        found = evaluate_run(
+            loaded,
+            split,
+            ties=ties,  # type: ignore[arg-type]
+            follow=follow,
+            typed=typed,
+            types=of_type or None,
+            type_relation=type_relation,
+            within=within,
+        )
+    report = found.as_dict()
     if as_json:
         print_json({"run": str(run), **report})
     else:
         rows = {"both directions": report, **report["by_direction"]}
         if by_relation:
             rows |= report["by_relation"]
-        out.print(metrics_table(rows, f"{loaded.graph.name}, {split} split, filtered"))
-    if ties == "mean":
+        among = f", among entities {found.candidates}" if found.candidates else ""
+        out.print(metrics_table(rows, f"{loaded.graph.name}, {split} split, filtered{among}"))
+        if found.missed:
+            err.print(f"{found.missed:,} targets were no candidates, and count as the last of all")
+    if ties == "mean" and (typed or found.candidates is None):
         try:
-            loaded.save_metrics(split, report)
+            loaded.save_metrics(f"{split} (typed)" if typed else split, report)
         except RunError as error:  # a shared run that only others may write to
             err.print(f"warning: not kept with the run: {error}", style="yellow")

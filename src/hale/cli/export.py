@@ -31,13 +31,15 @@ def export(
     from hale.engine.device import use_threads
     from hale.errors import UnknownNameError
     from hale.export import FORMATS, export_run
+    from hale.export.about import is_taken
     from hale.runs.run import load_run
 
     if form not in FORMATS:
         raise UnknownNameError("format", form, FORMATS)
     use_threads(threads)
-    loaded = load_run(run, device="cpu")
     folder = target or run.with_name(f"{run.name}-{form}")
+    is_taken(folder, overwrite=overwrite)
+    loaded = load_run(run, device="cpu")
     if form == "index":
         err.print(f"building an index of {len(loaded.graph.entities):,} entities")
     about = export_run(loaded, folder, form=form, overwrite=overwrite)

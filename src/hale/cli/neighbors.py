@@ -7,15 +7,24 @@ from typing import Annotated
 import typer
 
 from hale.cli.app import out, print_json, reporting
-from hale.cli.options import Device, Json, RunPath
+from hale.cli.completion import complete_entity
+from hale.cli.options import Device, Json, OfType, RunPath, TypeRelation, Within
 
 
 @reporting
 def neighbors(
     run: RunPath,
-    entity: Annotated[str, typer.Argument(help="An entity's id or label.", metavar="ENTITY")],
+    entity: Annotated[
+        str,
+        typer.Argument(
+            help="An entity's id or label.", metavar="ENTITY", autocompletion=complete_entity
+        ),
+    ],
     k: Annotated[int, typer.Option("-k", help="Number of neighbours.")] = 10,
     metric: Annotated[str, typer.Option("--metric", help="l2 or cosine.")] = "l2",
+    of_type: OfType = None,
+    type_relation: TypeRelation = None,
+    within: Within = None,
     device: Device = "auto",
     as_json: Json = False,
 ) -> None:
@@ -25,7 +34,15 @@ def neighbors(
     from hale.runs.run import load_run
 
     loaded = load_run(run, device=device)
-    found = nearest(loaded, entity, k=k, metric=metric)  # type: ignore[arg-type]
+    found = nearest(
+        loaded,
+        entity,
+        k=k,
+        metric=metric,  # type: ignore[arg-type]
+        types=of_type or None,
+        type_relation=type_relation,
+        within=within,
+    )
     name = loaded.graph.entities[loaded.graph.entity_id(entity)]
     if as_json:
         rows = [neighbor.as_dict() for neighbor in found]

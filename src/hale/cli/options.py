@@ -51,6 +51,28 @@ Weights = Annotated[
         show_default=False,
     ),
 ]
+Anything = Annotated[
+    bool,
+    typer.Option(
+        "--anything", help="Any entity may answer, not only those seen on that side of a relation."
+    ),
+]
+OfType = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--type", help="Only entities of this type; with several, of one or another of them."
+    ),
+]
+TypeRelation = Annotated[
+    str | None,
+    typer.Option(
+        "--type-relation", help="Take as types the tails of this relation, not those of the run."
+    ),
+]
+Within = Annotated[
+    Path | None,
+    typer.Option("--within", help="Only entities that this file names, one a line."),
+]
 SkipBad = Annotated[bool, typer.Option("--skip-bad", help="Leave out lines that cannot be judged.")]
 
 

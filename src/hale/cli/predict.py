@@ -8,7 +8,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from hale.cli.app import err, out, print_json, reporting, tell_file
-from hale.cli.options import Device, Json, OutFile, RunPath, Threads
+from hale.cli.completion import complete_entity, complete_relation
+from hale.cli.options import (
+    Anything,
+    Device,
+    Json,
+    OfType,
+    OutFile,
+    RunPath,
+    Threads,
+    TypeRelation,
+    Within,
+)
 from hale.errors import InputError
 
 if TYPE_CHECKING:
@@ -19,9 +30,16 @@ if TYPE_CHECKING:
 @reporting
 def predict(
     run: RunPath,
-    head: Annotated[str | None, typer.Option("--head", help="The head.")] = None,
-    relation: Annotated[str | None, typer.Option("--relation", help="The relation.")] = None,
-    tail: Annotated[str | None, typer.Option("--tail", help="The tail.")] = None,
+    head: Annotated[
+        str | None, typer.Option("--head", help="The head.", autocompletion=complete_entity)
+    ] = None,
+    relation: Annotated[
+        str | None,
+        typer.Option("--relation", help="The relation.", autocompletion=complete_relation),
+    ] = None,
+    tail: Annotated[
+        str | None, typer.Option("--tail", help="The tail.", autocompletion=complete_entity)
+    ] = None,
     queries: Annotated[
         Path | None,
         typer.Option(
@@ -52,6 +70,10 @@ def predict(
         float | None,
         typer.Option("--above", help="Of those, only answers of at least this probability."),
     ] = None,
+    anything: Anything = False,
+    of_type: OfType = None,
+    type_relation: TypeRelation = None,
+    within: Within = None,
     out_file: OutFile = None,
     device: Device = "auto",
     threads: Threads = None,
@@ -69,6 +91,7 @@ def predict(
     from hale.answers.predictor import answers_to, check, find_answers
     from hale.cli.tables import answers_table
     from hale.engine.device import use_threads
+    from hale.evaluation.limits import candidates_of
     from hale.export.table_file import check_table_path, table_file
     from hale.runs.run import load_run
 
@@ -78,7 +101,14 @@ def predict(
         check_table_path(out_file)
     loaded = load_run(run, device=device)
     asked = _queries(loaded, [head, relation, tail], queries, skip_bad, every, direction)
-    how: dict[str, Any] = {"k": k, "known": known, "above": above}
+    candidates = candidates_of(
+        loaded.graph,
+        anything=anything,
+        types=of_type or None,
+        type_relation=type_relation,
+        within=within,
+    )
+    how: dict[str, Any] = {"k": k, "known": known, "above": above, "candidates": candidates}
     if out_file is not None:
         with table_file(out_file) as file:
             for table in tables(loaded.graph, find_answers(loaded, asked, **how)):

@@ -22,6 +22,7 @@ from hale.cli.controls import escape_controls
 from hale.data.progress import Announce
 from hale.data.progress import Progress as ByteProgress
 from hale.runs.run import Record
+from hale.training.progress_line import validation_line
 from hale.training.stopping import Clock
 
 REFRESH_SECONDS = 0.2
@@ -46,6 +47,7 @@ class LiveProgress:
         )
         self.task = self.bar.add_task("starting", total=1.0)
         self.best: float | None = None
+        self.work = ""
         self.shown = 0.0
 
     @contextmanager
@@ -66,22 +68,30 @@ class LiveProgress:
         parts = "  ".join(f"{name} {value:.3f}" for name, value in losses.items())
         best = "" if self.best is None else f"  best valid MRR {self.best:.3f}"
         text = f"{clock.seconds:.0f} s  step {clock.step:,}  {parts}{best}"
-        self.bar.update(self.task, completed=progress, description=text)
+        self.bar.update(self.task, completed=progress, total=1.0, description=text)
+
+    def working(self, what: str, done: int = 0, total: int | None = None) -> None:
+        """Show what is done beside training: how much of it, or that it goes on."""
+        now, text = time.monotonic(), what
+        if total is not None:
+            text = f"{what}, {done:,} of {total:,}"
+        if self.console.is_terminal:
+            self.bar.update(self.task, completed=done, total=total, description=text, refresh=True)
+        elif what != self.work:
+            self.work, self.shown = what, now
+        elif now - self.shown >= SECONDS_BETWEEN_LINES:
+            self.shown = now
+            self.console.print(text)
+
+    def ranking(self, done: int, total: int) -> None:
+        """Show how many triples are ranked."""
+        self.working("ranking triples", done, total)
 
     def validated(self, record: Record, *, kept: bool) -> None:
         """Leave a line for each validation."""
-        parts = "  ".join(f"{name} {value:.3f}" for name, value in record.losses.items())
-        quality = "no valid split"
-        if record.metrics:
-            quality = (
-                f"valid MRR {record.metrics['mrr']:.3f}  Hits@10 {record.metrics['hits@10']:.3f}"
-            )
-            self.best = record.metrics["mrr"] if kept else self.best
-        mark = "  *" if kept else ""
-        self.console.print(
-            f"{record.seconds:7.1f} s  epoch {record.epoch:6.1f}  {parts}  {quality}{mark}",
-            highlight=False,
-        )
+        if kept and record.metrics:
+            self.best = record.metrics["mrr"]
+        self.console.print(validation_line(record, kept=kept), highlight=False)
 
 
 @contextmanager
@@ -124,7 +134,7 @@ def loading_bars(console: Console) -> Iterator[tuple[Announce, Announce]]:
 
 
 @contextmanager
-def query_progress(console: Console) -> Iterator[Callable[[int, int], None]]:
+def query_progress(console: Console, what: str = "queries") -> Iterator[Callable[[int, int], None]]:
     """Yields what to call with the queries done and in all: a bar, or now and then a line."""
     if not console.is_terminal:
         shown = time.monotonic()
@@ -133,13 +143,13 @@ def query_progress(console: Console) -> Iterator[Callable[[int, int], None]]:
             nonlocal shown
             if time.monotonic() - shown >= SECONDS_BETWEEN_LINES:
                 shown = time.monotonic()
-                console.print(f"{done:,} of {total:,} queries")
+                console.print(f"{done:,} of {total:,} {what}")
 
         yield line
         return
     bar = Progress(
         BarColumn(bar_width=24),
-        TextColumn("{task.completed:,} of {task.total:,} queries"),
+        TextColumn(f"{{task.completed:,}} of {{task.total:,}} {what}"),
         TimeRemainingColumn(),
         console=console,
         transient=True,

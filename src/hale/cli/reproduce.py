@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hale.cli.app import INTERRUPTED, err, out, print_json, reporting
+from hale.cli import INTERRUPTED
+from hale.cli.app import err, out, print_json, reporting
 from hale.cli.options import Json
 from hale.errors import HaleError, InputError, UnknownNameError
 

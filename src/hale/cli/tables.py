@@ -208,6 +208,15 @@ def metrics_table(reports: Mapping[str, Mapping[str, Any]], title: str) -> Table
     return table
 
 
+def sample_line(report: Mapping[str, Any]) -> str:
+    """What a report on a sample is of, and how sure it is: 1.96 standard errors either way."""
+    some = report["sample"]
+    return (
+        f"a sample of {some['triples']:,} of {some['of']:,} triples: MRR {report['mrr']:.4f} "
+        f"± {1.96 * some['mrr_standard_error']:.4f} (95 %)"
+    )
+
+
 def settings_table(values: Mapping[str, Any], title: str) -> Table:
     """Names and values, one a row."""
     table = Table(title=title, title_justify="left", box=None, show_header=False)

@@ -8,7 +8,8 @@ from typing import Annotated, Any
 
 import typer
 
-from hale.cli.app import INTERRUPTED, err, load_graph, out, print_json, reporting
+from hale.cli import INTERRUPTED
+from hale.cli.app import err, load_graph, out, print_json, reporting
 from hale.cli.options import Columns, Json, Weights, option, settings_options
 from hale.errors import InputError
 
@@ -43,6 +44,14 @@ def train(
         Path | None, typer.Option("--labels", help="File of two columns: id, readable name.")
     ] = None,
     weights: Weights = None,
+    types: Annotated[
+        Path | None,
+        typer.Option("--types", help="File of two columns: entity, type. Kept with the run."),
+    ] = None,
+    type_relation: Annotated[
+        str | None,
+        typer.Option("--type-relation", help="Types are the tails of this relation, of its heads."),
+    ] = None,
     skip_bad: Annotated[
         bool, typer.Option("--skip-bad", help="Leave out lines that are no triples.")
     ] = False,
@@ -55,12 +64,22 @@ def train(
     ] = 0,
     full_evaluation: Annotated[
         bool,
-        typer.Option("--full-evaluation", help="Rank all of a large test split, not a sample."),
+        typer.Option(
+            "--full-evaluation",
+            help="Rank all of the test split, not what a tenth of the budget is enough for.",
+        ),
     ] = False,
     plan: Annotated[
         bool,
         typer.Option("--plan", help="Tell epochs, time and memory by a few steps, and stop."),
     ] = False,
+    track: Annotated[
+        str | None,
+        typer.Option(
+            "--track",
+            help="Write losses and validations for tensorboard, mlflow or wandb (offline).",
+        ),
+    ] = None,
     as_json: Json = False,
     **given: Any,
 ) -> None:
@@ -82,16 +101,24 @@ def train(
 
     from hale.cli.plan import show_plan
     from hale.cli.progress import LiveProgress
-    from hale.cli.tables import metrics_table
+    from hale.cli.tables import metrics_table, sample_line
+    from hale.cli.wall import WallTime
     from hale.data.files import free_folder
     from hale.evaluation.evaluator import evaluate as evaluate_run
     from hale.evaluation.evaluator import sample_of
+    from hale.evaluation.gradual import ranking_seconds
+    from hale.runs.folder import RunFolder
     from hale.runs.systems import complete
     from hale.training.start import check
     from hale.training.start import train as train_run
+    from hale.training.tracking import tracker_class
 
+    wall = WallTime()
     settings = complete(**({} if resume else given))
     check(settings)  # faults are told before anything is read or fetched
+    tracker = None if track is None else tracker_class(track)
+    if not resume:
+        RunFolder(out_folder or Path("runs") / "new").is_taken(overwrite=overwrite)
     triples = None
     if graph is not None:
         triples = load_graph(
@@ -100,6 +127,8 @@ def train(
             header=header,
             labels=labels,
             weights=weights,
+            types=types,
+            type_relation=type_relation,
             skip_bad=skip_bad,
             holdout=holdout,
             seed=split_seed,
@@ -111,6 +140,7 @@ def train(
     if out_folder is None:
         assert triples is not None
         out_folder = free_folder("runs", f"{triples.name}-{settings.model}-{settings.dim}")
+    wall.load()
     with LiveProgress(err).live() as progress:
         run = train_run(
             triples,
@@ -118,25 +148,33 @@ def train(
             resume=resume,
             overwrite=overwrite,
             observer=progress,
+            track=track,
             **given,
         )
-    summary = run.summary
-    err.print(
-        f"stopped by {summary.stopped_by} after {summary.seconds:.1f} s of training "
-        f"({summary.epochs:.1f} epochs, {summary.steps:,} steps) and "
-        f"{summary.validation_seconds:.1f} s of validation"
-    )
+        wall.add(run.took)
+        summary = run.summary
+        err.print(
+            f"stopped by {summary.stopped_by} after {summary.seconds:.1f} s of training "
+            f"({summary.epochs:.1f} epochs, {summary.steps:,} steps) and "
+            f"{summary.validation_seconds:.1f} s of validation"
+        )
+        split = next((name for name in ("test", "valid") if len(run.graph.split(name))), None)
+        report: dict[str, Any] = {}
+        if split is not None and summary.stopped_by != "interrupt":
+            seconds = None if full_evaluation else ranking_seconds(run.settings)
+            some = None if full_evaluation or seconds else sample_of(run.graph, split)
+            with wall.part("evaluate"):
+                report = evaluate_run(
+                    run, split, sample=some, seconds=seconds, follow=progress.ranking
+                ).as_dict()
+            run.save_metrics(split, report)
+    if tracker is not None and run.path is not None:
+        err.print(f"tracked; see it with: {tracker.where(run.path)}")
     if summary.stopped_by == "interrupt":
         err.print(f"saved in {run.path}; go on with: hale train --resume --out {run.path}")
         if as_json:
             print_json({"run": str(run.path), "training": asdict(summary)})
         raise typer.Exit(INTERRUPTED)
-    split = next((name for name in ("test", "valid") if len(run.graph.split(name))), None)
-    report: dict[str, Any] = {}
-    if split is not None:
-        sample = None if full_evaluation else sample_of(run.graph, split)
-        report = evaluate_run(run, split, sample=sample).as_dict()
-        run.save_metrics(split, report)
     if as_json:
         best = run.best
         print_json(
@@ -148,6 +186,7 @@ def train(
                 "training": asdict(summary),
                 "best": asdict(best) if best else None,
                 "settings": run.settings.model_dump(mode="json"),
+                "wall": wall.as_dict(),
             }
         )
         return
@@ -155,11 +194,7 @@ def train(
         directions = {"both directions": report, **report["by_direction"]}
         out.print(metrics_table(directions, f"{run.graph.name}, {split} split, filtered"))
         if "sample" in report:
-            some = report["sample"]
-            out.print(
-                f"of {some['triples']:,} of {some['of']:,} triples: MRR to within "
-                f"{1.96 * some['mrr_standard_error']:.4f}; hale evaluate {run.path} ranks all"
-            )
+            out.print(f"{sample_line(report)}; hale evaluate {run.path} ranks all")
     if run.best is not None and run.best.metrics:
         highest = max(record.metrics["mrr"] for record in run.history)
         second = "" if run.best.metrics["mrr"] == highest else ", no worse than the best on others"
@@ -169,3 +204,4 @@ def train(
             f"{second}"
         )
     out.print(f"run:  {run.path}")
+    err.print(wall.line())

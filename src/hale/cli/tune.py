@@ -38,8 +38,9 @@ def tune(
 
     A setting that is given stays as it is in all trials; the others are searched, or completed
     as hale train would. The same command goes on with a search that was broken off. Use what was
-    found with `hale train GRAPH` and the options it prints.
+    found with `hale train GRAPH --recipe FILE`.
     """
+    from hale.data.files import check_writable
     from hale.settings import parse_duration
     from hale.training.tune.recipe_file import recipe_text, write_recipe
     from hale.training.tune.search import tune as search
@@ -48,6 +49,7 @@ def tune(
         seconds, each = parse_duration(budget), parse_duration(trial)
     except ValueError as error:
         raise InputError(f"{error}.") from None
+    check_writable((folder or Path("runs") / "tune") / "recipe.toml")
     triples = load_graph(graph, skip_bad=skip_bad)
     model = given.pop("model", Settings.model_fields["model"].default)
     dim = given.pop("dim", Settings.model_fields["dim"].default)
@@ -74,11 +76,11 @@ def tune(
     if found.start is not None:
         how += f", {found.start:.4f} without a search"
     target = place / "recipe.toml"
-    write_recipe(target, recipe_text(triples, model, found, how))
+    write_recipe(target, recipe_text(triples, model, found, how, dim))
     if as_json:
         print_json({"mrr": found.mrr, "values": dict(found.values), "recipe": str(target)})
         return
     out.print(f"best validation MRR {found.mrr:.4f} of {found.trials} trials; recipe: {target}")
-    rest = {name: value for name, value in given.items() if name != "recipe"}
-    flags = " ".join(as_flag(name, value) for name, value in {**rest, **found.values}.items())
-    out.print(f"hale train {graph} --recipe none {chosen} {flags}")
+    rest = {n: v for n, v in given.items() if n != "recipe" and n not in found.values}
+    flags = "".join(f" {as_flag(name, value)}" for name, value in rest.items())
+    out.print(f"hale train {graph} --recipe {target}{flags}")

@@ -9,7 +9,8 @@ from typing import Annotated, Any
 
 import typer
 
-from hale.cli.app import INTERRUPTED, err, out, print_json, reporting
+from hale.cli import INTERRUPTED
+from hale.cli.app import err, out, print_json, reporting
 from hale.cli.options import Columns, Json, RunPath, Weights, option, settings_options
 
 
@@ -78,15 +79,24 @@ def update(
         bool | None,
         option("Whether files have a header line.", "recognised", "--header/--no-header"),
     ] = None,
+    full_evaluation: Annotated[
+        bool,
+        typer.Option(
+            "--full-evaluation",
+            help="Rank all old test facts, not what a tenth of the budget is enough for.",
+        ),
+    ] = False,
     as_json: Json = False,
     **given: Any,
 ) -> None:
     """Add the triples of FACTS to RUN, remove others, and train for a short while."""
     from hale.cli.progress import LiveProgress
-    from hale.cli.tables import metrics_table
+    from hale.cli.tables import metrics_table, sample_line
+    from hale.cli.wall import WallTime
     from hale.data.files import free_folder
     from hale.training.update.updater import update as update_run
 
+    wall = WallTime()
     stem = re.sub(r"-updated(-[0-9]+)?$", "", run.resolve().name)  # an update of one
     folder = out_folder or free_folder(run.parent, f"{stem}-updated")
     with LiveProgress(err).live() as progress:
@@ -105,9 +115,18 @@ def update(
             header=header,
             weights=weights,
             skip_bad=skip_bad,
+            full_evaluation=full_evaluation,
+            copy_unchanged=out_folder is not None,
             observer=progress,
             **given,
         )
+    wall.add(new.took)
+    if "train" not in new.took:  # nothing was new, as the warning said
+        if as_json:
+            print_json({"run": str(new.path), "added": 0, "removed": 0, "wall": wall.as_dict()})
+        else:
+            out.print(f"run:  {new.path}, as it was")
+        return
     done, summary = new.origin[-1], new.summary
     for note in done["notes"]:
         err.print(f"warning: {note}", style="yellow")
@@ -117,7 +136,9 @@ def update(
     )
     quality = done["quality"]
     if as_json:
-        print_json({"run": str(new.path), **done, "training": asdict(summary)})
+        print_json(
+            {"run": str(new.path), **done, "training": asdict(summary), "wall": wall.as_dict()}
+        )
     else:
         out.print(
             f"added {done['added']:,} facts ({done['new_entities']:,} new entities, "
@@ -133,7 +154,11 @@ def update(
             rows["held-out new facts, after"] = quality["held_out"]
         if rows:
             out.print(metrics_table(rows, f"{new.graph.name}, filtered, both directions"))
+        for name, report in rows.items():
+            if "sample" in report:
+                out.print(f"{name}: {sample_line(report)}")
         out.print(f"run:  {new.path}")
+        err.print(wall.line())
     if summary.stopped_by == "interrupt":
         raise typer.Exit(INTERRUPTED)
 

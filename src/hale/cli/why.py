@@ -7,15 +7,23 @@ from typing import Annotated
 import typer
 
 from hale.cli.app import out, print_json, reporting
+from hale.cli.completion import complete_entity, complete_relation
 from hale.cli.options import Device, Json, RunPath
 
 
 @reporting
 def why(
     run: RunPath,
-    head: Annotated[str, typer.Argument(help="Id or label.", metavar="HEAD")],
-    relation: Annotated[str, typer.Argument(help="The relation.", metavar="RELATION")],
-    tail: Annotated[str, typer.Argument(help="Id or label.", metavar="TAIL")],
+    head: Annotated[
+        str, typer.Argument(help="Id or label.", metavar="HEAD", autocompletion=complete_entity)
+    ],
+    relation: Annotated[
+        str,
+        typer.Argument(help="The relation.", metavar="RELATION", autocompletion=complete_relation),
+    ],
+    tail: Annotated[
+        str, typer.Argument(help="Id or label.", metavar="TAIL", autocompletion=complete_entity)
+    ],
     k: Annotated[int, typer.Option("-k", help="Number of supporting facts.")] = 5,
     device: Device = "auto",
     as_json: Json = False,

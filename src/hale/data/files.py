@@ -9,6 +9,7 @@ one target do not meet. What writers that are gone left there is removed by the 
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import re
@@ -62,6 +63,27 @@ def writing_to(target: Path) -> Iterator[None]:
         yield
     except OSError as error:
         raise WriteError(f"{target} cannot be written: {error.strerror or error}.") from None
+
+
+def check_writable(target: Path) -> None:
+    """Refuse a target that cannot be written, before the work whose result it is for.
+
+    A file is made where the target would be, or in the nearest folder above that exists, and
+    removed: what the disk says to that it will say to the target.
+    """
+    target = target.absolute()
+    place = target.parent
+    while not place.exists() and place != place.parent:
+        place = place.parent
+    probe = aside(place / target.name, "probe")
+    with writing_to(target):
+        if not place.is_dir():
+            raise NotADirectoryError(errno.ENOTDIR, f"{place} is a file, not a folder")
+        try:
+            probe.touch()
+        finally:
+            with suppress(OSError):
+                probe.unlink(missing_ok=True)
 
 
 @contextmanager
@@ -148,7 +170,8 @@ def sweep_aside(target: Path) -> None:
 
 def _left(target: Path) -> dict[str, dict[str | None, Path]]:
     """What stands aside of a target, by kind and writer; None for names of an earlier version."""
-    found: dict[str, dict[str | None, Path]] = {"new": {}, "old": {}, "parts": {}}
+    kinds = ("new", "old", "parts", "probe")
+    found: dict[str, dict[str | None, Path]] = {kind: {} for kind in kinds}
     name = re.compile(
         re.escape(f".{target.name}.") + r"(?:(.+-[0-9]+-[0-9]+)\.)?" + f"({'|'.join(found)})"
     )

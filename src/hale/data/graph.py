@@ -6,22 +6,31 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from types import MappingProxyType
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from hale.data.keys import Ids, SplitIndex
 from hale.data.known_answers import KnownAnswers
-from hale.data.names import column_of, worth_comparing
-from hale.data.vocabulary import Vocabulary
+from hale.data.matching import best_matches
+from hale.data.names import column_of
+from hale.data.results import html_table, to_pandas
+from hale.data.sides import Sides
+from hale.data.types import Types, types_from_facts
+from hale.data.vocabulary import SUGGESTED, Vocabulary
 from hale.errors import InputError, UnknownNameError
+
+if TYPE_CHECKING:
+    import pandas
 
 __all__ = ["SPLITS", "Graph", "GraphSize", "Ids", "KnownAnswers", "Split", "Vocabulary", "Weights"]
 
 Weights = NDArray[np.float32]
 Split = Literal["train", "valid", "test"]
 SPLITS: tuple[Split, ...] = ("train", "valid", "test")
+ROLES = ("head", "relation", "tail")
 
 
 class GraphSize(NamedTuple):
@@ -37,8 +46,9 @@ class Graph:
 
     Triples are read-only int64 arrays (n, 3) of head, relation, tail; such an array
     is taken as it is, any other is copied. ``notes`` tells what was noticed while
-    reading (repeats dropped, leaks, unseen names). ``weights`` (n,), float32, positive and finite,
-    say how much each training triple counts in the loss; None where all count alike.
+    reading (repeats dropped, leaks, unseen names), ``types`` what kind of things entities are.
+    ``weights`` (n,), float32, positive and finite, say how much each training triple counts in the
+    loss; None where all count alike.
     """
 
     name: str
@@ -50,6 +60,7 @@ class Graph:
     labels: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     weights: Weights | None = None
+    types: Types | None = None
 
     def __post_init__(self) -> None:
         limits = (len(self.entities), len(self.relations), len(self.entities))
@@ -111,14 +122,30 @@ class Graph:
         """Which split holds a triple: codes are places in SPLITS."""
         return SplitIndex([self.split(name) for name in SPLITS])
 
+    @cached_property
+    def sides(self) -> Sides:
+        """Which entities stand on either side of each relation in train, kept once made."""
+        return Sides(self._known_train, *self.size)
+
     @property
     def triples(self) -> Ids:
         """The triples of all splits (n, 3), train first."""
         return np.concatenate([self.split(name) for name in SPLITS])
 
+    def types_by(self, relation: str) -> Types:
+        """Types from the facts of a relation in train: what its tails are, its heads are of."""
+        return types_from_facts(self.train, self.relations.id(relation), self.entities)
+
     def label(self, entity: str) -> str | None:
         """The readable name of an entity, where the source gave one."""
         return self.labels.get(entity)
+
+    def label_lines(self) -> pl.Series:
+        """Entity and label, parted by a tab, of those that have one, in id order."""
+        ids = self.entities.ids(self.labels)
+        order = np.argsort(ids)[np.count_nonzero(ids < 0) :]  # labels of others are left out
+        labels = column_of(" ".join(label.split()) for label in self.labels.values()).fill_null("")
+        return (column_of(self.labels) + "\t" + labels).gather(order)
 
     @cached_property
     def _by_label(self) -> dict[str, list[str]]:
@@ -143,11 +170,51 @@ class Graph:
                 f"{len(bearers)} entities are labelled {name!r}: {', '.join(bearers[:5])}. "
                 "Name one of them by its id."
             )
-        every = [self.entities.column, column_of(self._by_label)]
-        choices = [choice for column in every for choice in worth_comparing(name, column)]
-        raise UnknownNameError(
-            "entity", name, choices, all_told=len(choices) == sum(map(len, every))
+        raise UnknownNameError("entity", name, self.entities.few, meant=self._meant(name))
+
+    def _meant(self, name: str) -> dict[str, str | None]:
+        """The entities that an unknown name may mean, by name or label, with their labels."""
+        labels, owners = self.label_column
+        rows = [
+            (match, match.place) for match in best_matches(self.entities.column, name, SUGGESTED)
+        ]
+        rows += [
+            (match, int(owners[match.place])) for match in best_matches(labels, name, SUGGESTED)
+        ]
+        found = [self.entities[number] for _, number in sorted(rows, key=lambda row: row[0].order)]
+        return {entity: self.label(entity) for entity in list(dict.fromkeys(found))[:SUGGESTED]}
+
+    @cached_property
+    def label_column(self) -> tuple[pl.Series, Ids]:
+        """The labels of entities as a column, and whose each is: (m,), (m,)."""
+        owners = self.entities.ids(self.labels)
+        held = np.flatnonzero(owners >= 0)
+        return column_of(self.labels.values()).fill_null("").gather(held), owners[held]
+
+    def to_polars(self, *splits: Split) -> pl.DataFrame:
+        """Triples by name (of all splits when none is given): head, relation, tail, split."""
+        names, relations = self.entities.column, self.relations.column
+        parts = []
+        for split in splits or SPLITS:
+            head, relation, tail = self.split(split).T
+            columns = [names.gather(head), relations.gather(relation), names.gather(tail)]
+            named = [column.alias(r) for column, r in zip(columns, ROLES, strict=True)]
+            parts.append(
+                pl.DataFrame([*named, pl.Series("split", [split]).new_from_index(0, len(head))])
+            )
+        return pl.concat(parts)
+
+    def to_pandas(self, *splits: Split) -> pandas.DataFrame:
+        """The same as a pandas frame."""
+        return to_pandas(self.to_polars(*splits))
+
+    def _repr_html_(self) -> str:
+        """As a notebook shows it: what there is of each relation."""
+        counts = [np.bincount(self.split(s)[:, 1], minlength=len(self.relations)) for s in SPLITS]
+        frame = pl.DataFrame([self.relations.column.alias("relation")]).with_columns(
+            pl.Series(split, count) for split, count in zip(SPLITS, counts, strict=True)
         )
+        return html_table(frame.sort("train", descending=True), caption=repr(self))
 
     def __repr__(self) -> str:
         return (

@@ -1,4 +1,4 @@
-"""Names: a column of texts that reads like a sequence of strings, and what in it is like a name."""
+"""Names: a column of texts that reads like a sequence of strings."""
 
 from __future__ import annotations
 
@@ -9,13 +9,6 @@ import polars as pl
 
 # Texts that become Python strings at once.
 PART = 1 << 16
-
-# Up to so many names are all compared with one that is unknown, which takes a second or two.
-MOST_COMPARED = 100_000
-# Of more only those that begin or end like it: the share that they have in common, from much to
-# little until there are enough to choose from, and at most so many.
-SHARES = (0.9, 0.7, 0.5)
-ENOUGH, MOST_ALIKE = 100, 10_000
 
 
 class Names(Sequence[str]):
@@ -81,25 +74,3 @@ def _is_text(value: str) -> bool:
     except UnicodeEncodeError:
         return False
     return True
-
-
-def worth_comparing(name: str, column: pl.Series) -> Sequence[str]:
-    """The texts that ``name`` may be meant for: all of them, or of very many some.
-
-    A slip of the finger leaves the first or the second half of a name as it is; capitals do not
-    count, and what is much longer or shorter is another name.
-    """
-    if len(column) <= MOST_COMPARED or not _is_text(name):
-        return Names(column[:MOST_COMPARED])
-    # 2 M / (a + b) >= 0.7, the likeness that a suggestion needs, bounds the other's length b
-    letters = column.str.len_chars()
-    column = column.filter(letters.is_between(0.7 / 1.3 * len(name), 1.3 / 0.7 * len(name)))
-    folded, wanted = column.str.to_lowercase(), name.lower()
-    found = column[:0]
-    for share in SHARES:
-        common = max(1, round(share * len(wanted)))
-        alike = folded.str.starts_with(wanted[:common]) | folded.str.ends_with(wanted[-common:])
-        found = column.filter(alike)[:MOST_ALIKE]
-        if len(found) >= ENOUGH:
-            break
-    return Names(found)

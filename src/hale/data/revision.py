@@ -45,6 +45,14 @@ class Revision:
         """Relations that the graph did not know."""
         return len(self.after.relations) - len(self.before.relations)
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether the graph after is the one before: nothing was new, and nothing left."""
+        joined = any(
+            len(self.after.split(split)) != len(self.before.split(split)) for split in SPLITS
+        )
+        return not joined and not len(self.removed) and not self.new_entities
+
 
 def revise(
     graph: Graph,

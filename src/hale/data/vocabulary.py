@@ -11,11 +11,15 @@ import polars as pl
 from numpy.typing import NDArray
 
 from hale.data.keys import Ids
-from hale.data.names import Names, column_of, worth_comparing
+from hale.data.matching import best_matches
+from hale.data.names import Names, column_of
 from hale.errors import InputError, UnknownNameError
 
 # What no name may hold: files of names and triples are parted by these.
 BREAKS = "\t\n\r\x85\u2028\u2029"
+
+# Names that an error offers for one that is unknown, and of how many it lists all.
+SUGGESTED, FEW = 3, 20
 
 
 class HashIndex(NamedTuple):
@@ -83,9 +87,15 @@ class Vocabulary:
         """The id of ``name``; an unknown one is an error with the nearest names."""
         found = int(self.ids([name])[0])
         if found < 0:
-            choices = worth_comparing(name, self.column)
-            raise UnknownNameError(self.kind, name, choices, all_told=len(choices) == len(self))
+            meant = best_matches(self.column, name, SUGGESTED)
+            names = {self.names[match.place]: None for match in meant}
+            raise UnknownNameError(self.kind, name, self.few, meant=names)
         return found
+
+    @property
+    def few(self) -> Names:
+        """All names where they are few enough to be listed; none otherwise."""
+        return self.names if len(self) <= FEW else self.names[:0]
 
     def ids(self, names: Iterable[str]) -> Ids:
         """The ids of names, -1 for those that are unknown: (n,)."""

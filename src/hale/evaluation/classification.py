@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -11,11 +11,12 @@ import polars as pl
 from numpy.typing import NDArray
 
 from hale.data.graph import Graph, Ids
+from hale.data.results import Framed
 from hale.data.sources.labelled import triples_of
 from hale.errors import InputError
 from hale.evaluation.calibration import Calibration, calibration_of, triple_scores
 from hale.evaluation.reliability import Quality
-from hale.runs.run import Run
+from hale.runs.run import RunSource, open_run
 
 
 @dataclass(frozen=True)
@@ -31,8 +32,8 @@ class Verdict:
     threshold: float
 
 
-@dataclass(frozen=True, eq=False)
-class Verdicts(Sequence[Verdict]):
+@dataclass(frozen=True, eq=False, repr=False)
+class Verdicts(Framed, Sequence[Verdict]):
     """What a run makes of triples, in their order; as arrays, and one by one."""
 
     graph: Graph
@@ -73,7 +74,7 @@ class Verdicts(Sequence[Verdict]):
     def __iter__(self) -> Iterator[Verdict]:
         return (self[i] for i in range(len(self)))
 
-    def frame(self) -> pl.DataFrame:
+    def to_polars(self) -> pl.DataFrame:
         """A row a triple, with the labels of head and tail where the graph has any."""
         names, relations = self.graph.entities.column, self.graph.relations.column
         heads, tails = (names.gather(self.triples[:, place]) for place in (0, 2))
@@ -90,6 +91,9 @@ class Verdicts(Sequence[Verdict]):
         }
         return pl.DataFrame(columns, schema_overrides=dict.fromkeys(_LABELS, pl.String))
 
+    def __repr__(self) -> str:
+        return f"Verdicts({int(self.true.sum()):,} of {len(self):,} triples true)"
+
     def as_dicts(self) -> list[dict[str, Any]]:
         """Ready for JSON."""
         return [asdict(verdict) for verdict in self]
@@ -99,12 +103,12 @@ _LABELS = ("head_label", "tail_label")
 
 
 def classify(
-    run: Run,
-    triples: Iterable[Sequence[str]] | Ids,
+    run: RunSource,
+    triples: object,
     *,
     calibration: Calibration | None = None,
 ) -> Verdicts:
-    """Judge triples: names (head, relation, tail), or ids (n, 3).
+    """Judge triples: rows of names (head, relation, tail), a frame or file of them, or ids (n, 3).
 
     A triple is true if its score reaches the threshold of its relation, the one
     that was right most often on the validation triples and their negatives
@@ -112,6 +116,7 @@ def classify(
     curve, so close to the threshold the two can disagree about one half. Without
     ``calibration`` that of the run is taken, or made now against sampled negatives.
     """
+    run = open_run(run)
     found = calibration or calibration_of(run)
     ids = triples_of(triples, run.graph)
     scores = triple_scores(run.model, ids)

@@ -7,8 +7,10 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
+from hale.data.results import Framed
 from hale.evaluation.ranks import Ties
 
 HITS = (1, 3, 10)
@@ -58,8 +60,8 @@ class Sample:
         return cls(len(each), whole, spread / len(each) ** 0.5)
 
 
-@dataclass(frozen=True)
-class Report:
+@dataclass(frozen=True, repr=False)
+class Report(Framed):
     """The metrics of one split: of all ranks, by direction and by relation."""
 
     split: str
@@ -69,6 +71,10 @@ class Report:
     by_relation: Mapping[str, Metrics]
     seconds: float
     sample: Sample | None = None  # None where all triples were ranked
+    # Who was ranked, where that is not all entities, and how many targets were not among them:
+    # such a figure and the ordinary one are not comparable.
+    candidates: str | None = None
+    missed: int = 0
 
     @property
     def mrr(self) -> float:
@@ -87,6 +93,7 @@ class Report:
 
     def as_dict(self) -> dict[str, Any]:
         """Ready for JSON; the overall metrics stand at the top."""
+        limited = {"candidates": self.candidates, "missed": self.missed} if self.candidates else {}
         return {
             "split": self.split,
             **self.overall.as_dict(),
@@ -95,4 +102,22 @@ class Report:
             "by_relation": {name: part.as_dict() for name, part in self.by_relation.items()},
             "seconds": self.seconds,
             **({} if self.sample is None else {"sample": asdict(self.sample)}),
+            **limited,
         }
+
+    def to_polars(self) -> pl.DataFrame:
+        """A row of metrics for all ranks, each direction and each relation; null means all."""
+        rows = [
+            {"relation": None, "direction": None, **self.overall.as_dict()},
+            *({"direction": name, **part.as_dict()} for name, part in self.by_direction.items()),
+            *({"relation": name, **part.as_dict()} for name, part in self.by_relation.items()),
+        ]
+        return pl.DataFrame(
+            rows, schema_overrides=dict.fromkeys(("relation", "direction"), pl.String)
+        )
+
+    def __repr__(self) -> str:
+        hits = ", ".join(f"Hits@{k} {share:.4f}" for k, share in self.hits.items())
+        some = "" if self.sample is None else f", of {self.sample.triples:,} of {self.sample.of:,}"
+        count = f"{self.overall.count:,} ranks{some}"
+        return f"Report({self.split} split: MRR {self.mrr:.4f}, {hits}; {count})"

@@ -55,12 +55,16 @@ def filtered_ranks(
     answers: optimistic 1 + G, pessimistic G + T, mean half of their sum.
     """
     _, higher, no_lower = count_rivals(model, triples, known)
-    rank = {
+    return rank_of(higher, no_lower, ties).cpu().numpy().astype(np.float64)
+
+
+def rank_of(higher: Tensor, no_lower: Tensor, ties: Ties) -> Tensor:
+    """The ranks of targets from the candidates above, and at or above, each: (n,), (n,) -> (n,)."""
+    return {
         "optimistic": 1 + higher,
         "pessimistic": no_lower,
         "mean": (1 + higher + no_lower).double() / 2,  # float32 has no halves above 2^23
     }[ties]
-    return rank.cpu().numpy().astype(np.float64)
 
 
 @torch.inference_mode()

@@ -67,7 +67,7 @@ class Validation:
     @cached_property
     def known(self) -> KnownAnswers:
         """The answers in all splits, by which ranks are filtered; made on its first use."""
-        return self.graph.known()
+        return self.graph.known_answers
 
     def metrics(self, model: Model) -> dict[str, float]:
         """The metrics of the sample; none without a valid split, only a look at the scores.

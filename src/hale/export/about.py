@@ -8,7 +8,14 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from hale.data.files import finish_replacing, is_free, whole_folder, write_json, writing_to
+from hale.data.files import (
+    check_writable,
+    finish_replacing,
+    is_free,
+    whole_folder,
+    write_json,
+    writing_to,
+)
 from hale.errors import InputError
 
 ABOUT = "about.json"
@@ -23,9 +30,18 @@ def export_folder(
     An earlier export there is replaced with ``overwrite``; anything else stays
     untouched.
     """
+    taken = is_taken(path, overwrite=overwrite)
+    with whole_folder(Path(path).absolute(), replace=taken) as waiting:
+        yield waiting
+        write_json(waiting / ABOUT, about)
+
+
+def is_taken(path: str | Path, *, overwrite: bool = False) -> bool:
+    """Whether an export is there to be replaced; an error if it must not be, or cannot."""
     target = Path(path).absolute()
     with writing_to(target):
         finish_replacing(target)
+    check_writable(target)
     taken = not is_free(target)
     if taken and not overwrite:
         raise InputError(
@@ -34,9 +50,7 @@ def export_folder(
         )
     if taken and not _is_export(target):
         raise InputError(f"{path} is not an export, so it is not overwritten. Choose another.")
-    with whole_folder(target, replace=taken) as waiting:
-        yield waiting
-        write_json(waiting / ABOUT, about)
+    return taken
 
 
 def read_about(path: str | Path) -> dict[str, Any]:

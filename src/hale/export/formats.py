@@ -10,14 +10,14 @@ import numpy as np
 
 from hale import __version__
 from hale.errors import EvaluationError, UnknownNameError
-from hale.export.about import export_folder
+from hale.export.about import export_folder, is_taken
 from hale.export.columnar import write_csv, write_parquet
 from hale.export.index import lift, write_index
 from hale.export.npy import write_npy
 from hale.export.tensorboard import write_tensorboard
 from hale.export.vectors import Tables, tables_of
 from hale.export.word2vec import write_word2vec
-from hale.runs.run import Run
+from hale.runs.run import Run, RunSource, open_run
 
 WRITERS: dict[str, Callable[[Tables, Path], None]] = {
     "npy": write_npy,
@@ -30,7 +30,7 @@ FORMATS = (*WRITERS, "index")
 
 
 def export_run(
-    run: Run, path: str | Path, *, form: str = "npy", overwrite: bool = False
+    run: RunSource, path: str | Path, *, form: str = "npy", overwrite: bool = False
 ) -> dict[str, Any]:
     """Write a run's vectors to a folder -> what its about.json says.
 
@@ -40,6 +40,8 @@ def export_run(
     """
     if form not in FORMATS:
         raise UnknownNameError("format", form, FORMATS)
+    run = open_run(run)
+    is_taken(path, overwrite=overwrite)  # told before anything is made
     tables = tables_of(run)
     if not _finite(tables):
         raise EvaluationError("The run has vectors that are not finite; train it again.")

@@ -118,7 +118,7 @@ def write_index(tables: Tables, lifted: Lifted, folder: Path) -> dict[str, Any]:
     }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class EntityIndex:
     """An index of a run's entities, opened for search."""
 
@@ -126,6 +126,9 @@ class EntityIndex:
     names: tuple[str, ...]
     about: Mapping[str, Any]
     without_loops: tuple[str, ...] = ()  # relations of which no entity answers its own query
+
+    def __repr__(self) -> str:
+        return f"EntityIndex({len(self.names):,} entities, {self.about['metric']})"
 
     def search(
         self, queries: NDArray[np.float32], k: int = 10

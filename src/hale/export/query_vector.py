@@ -9,14 +9,14 @@ import torch
 from numpy.typing import NDArray
 
 from hale.errors import InputError
-from hale.runs.run import Run
+from hale.runs.run import RunSource, open_run
 
 Names = str | Sequence[str]
 
 
 @torch.inference_mode()
 def query_vectors(
-    run: Run,
+    run: RunSource,
     *,
     head: Names | None = None,
     relation: Names | None = None,
@@ -31,6 +31,7 @@ def query_vectors(
     """
     if relation is None or (head is None) == (tail is None):
         raise InputError("A query has a relation and either a head or a tail.")
+    run = open_run(run)
     graph = run.graph
     given = head if head is not None else tail
     assert given is not None

@@ -10,7 +10,7 @@ from typing import IO
 
 import polars as pl
 
-from hale.data.files import aside, put_in_place, sweep_aside, writing_to
+from hale.data.files import aside, check_writable, put_in_place, sweep_aside, writing_to
 from hale.data.vocabulary import BREAKS
 from hale.errors import InputError, UnknownNameError
 
@@ -61,8 +61,6 @@ class TableFile:
 
     def begin(self) -> None:
         """Make the places beside the target; what a kill left there goes."""
-        if self.path.is_dir():
-            raise InputError(f"{self.path} is a folder; name a file.")
         self.path.parent.mkdir(parents=True, exist_ok=True)
         sweep_aside(self.path)
         self.discard()
@@ -86,9 +84,12 @@ class TableFile:
 
 
 def check_table_path(path: Path) -> None:
-    """Refuse a file name that tells no format."""
+    """Refuse a file name that tells no format, and one that cannot be written."""
     if path.suffix not in SUFFIXES:
         raise UnknownNameError(f"format of {path}:", path.suffix or "none", SUFFIXES)
+    if path.is_dir():
+        raise InputError(f"{path} is a folder; name a file.")
+    check_writable(path)
 
 
 @contextmanager

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from hale.data.graph import Vocabulary
-from hale.models.tables import RelationTable, Table
+from hale.models.tables import RelationTable
+from hale.runs.named_vectors import rows_of, tables_in
 from hale.runs.run import Run
 
 Floats = NDArray[np.float32]
@@ -57,11 +58,8 @@ def tables_of(run: Run) -> Tables:
     ``free_scale`` is c_r before its softplus, and matters to training only.
     """
     model, graph = run.model, run.graph
-    tables = {name: table for name, table in model.named_modules() if isinstance(table, Table)}
-    rows = {
-        name: _array(table(torch.arange(len(table.weight), device=table.weight.device)))
-        for name, table in tables.items()
-    }
+    tables = tables_in(model)
+    rows = {name: _array(torch.from_numpy(rows_of(table))) for name, table in tables.items()}
     of_tables = {
         f"{name}.{part}" for name, table in tables.items() for part, _ in table.named_parameters()
     }

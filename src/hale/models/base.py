@@ -136,17 +136,14 @@ class Model(nn.Module, ABC):
         return dropped
 
     def rotation_parameters(self) -> Rotation | None:
-        """What is trained of a rotation, its turns as pairs of free length; None for other models.
-
-        Of a model whose query vectors are a rotation and nothing else.
-        """
+        """What is trained, turns as pairs of free length, where queries are a rotation alone."""
         return None
 
     def rotation(self) -> Rotation:
         """What turns a head into a query: its turns are pairs of length one."""
-        parameters = self.rotation_parameters()
-        assert parameters is not None, f"{self.name} does not rotate"
-        return parameters._replace(turns=geometry.unit_pairs(parameters.turns))
+        trained = self.rotation_parameters()
+        assert trained is not None
+        return trained._replace(turns=geometry.unit_pairs(trained.turns))
 
     def entities(self) -> Tensor:
         """All entity vectors (N, d), or (N, d + 1) with heights."""
@@ -267,16 +264,18 @@ class Model(nn.Module, ABC):
     def score_all(
         self, head: Tensor, relation: Tensor, first: int = 0, last: int | None = None
     ) -> Tensor:
-        """Scores of all entities as answers, or of those from first to before last.
+        """Scores of all entities, or of those from first to before last: (B,), (B,) -> (B, N)."""
+        scores = self.score_rows(head, relation, slice(first, last))
+        return self.without_loops(scores, head, relation, first)
 
-        (B,), (B,) -> (B, N).
-        """
-        queries, span = self.query(head, relation), slice(first, last)
-        scores = self.compare_all(queries, self.entities()[span], self.curvature(relation))
+    def score_rows(self, head: Tensor, relation: Tensor, rows: slice | Tensor) -> Tensor:
+        """Scores of some entities, whatever is ruled out: (B,), (B,) -> (B, K)."""
+        queries, entities = self.query(head, relation), self.entities()[rows]
+        scores = self.compare_all(queries, entities, self.curvature(relation))
         if self.head_bias is not None and self.tail_bias is not None:
             heads: Tensor = self.head_bias(head)
-            scores = scores + heads + self.tail_bias.weight[span].T
-        return self.without_loops(scores, head, relation, first)
+            scores = scores + heads + self.tail_bias.weight[rows].T
+        return scores
 
     def penalty(self, triples: Tensor, power: float) -> Tensor:
         """The mean over triples (B, 3) of sum |h|^p + sum |t|^p + sum |r|^p, r all of its rows.

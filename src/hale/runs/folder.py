@@ -1,8 +1,8 @@
 """A run on disk: a folder that a person can read, written so that a kill loses nothing.
 
-    settings.json          settings, version, what the graph was
+    settings.json          settings, version, what the graph was, checksums (header)
     entities.txt           names in id order, one a line; relations.txt likewise
-    labels.tsv             readable names, where the graph had them
+    labels.tsv             readable names, where the graph had them; types.tsv likewise
     triples.safetensors    train, valid, test as ids, weights if any: the run needs no other file
     model.safetensors      the weights that validation kept
     history.jsonl          one validation a line
@@ -19,19 +19,18 @@ No pickle is written or read.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
 import torch
-from safetensors import SafetensorError
 from torch import Tensor
 
-from hale import __version__
 from hale.data.files import (
+    check_writable,
     finish_replacing,
     is_free,
     whole_folder,
@@ -40,16 +39,16 @@ from hale.data.files import (
 )
 from hale.data.graph import SPLITS, Graph
 from hale.data.lines import read_lines, write_lines
-from hale.data.names import column_of
+from hale.data.types import types_from_lines
 from hale.data.vocabulary import Vocabulary
-from hale.errors import InputError, RunError, WriteError
+from hale.errors import RunError
+from hale.runs.blame import blaming_disk, blaming_file
+from hale.runs.header import SETTINGS, check_files, make_header, read_header, settings_in
 from hale.runs.tensor_file import read_tensor_file, write_tensor_file
 from hale.settings import Settings
 
-FORMAT = 1
-
-SETTINGS, TRIPLES, MODEL = "settings.json", "triples.safetensors", "model.safetensors"
-CHECKPOINT = "checkpoint.safetensors"
+TRIPLES, MODEL = "triples.safetensors", "model.safetensors"
+CHECKPOINT, TYPES = "checkpoint.safetensors", "types.tsv"
 HISTORY, METRICS, ORIGIN = "history.jsonl", "metrics.json", "origin.json"
 
 
@@ -70,28 +69,33 @@ class RunFolder:
         weights: Mapping[str, Tensor],
         *,
         overwrite: bool = False,
+        step: int = 0,
+        trained: bool = True,
         fill: Callable[[RunFolder], object] | None = None,
     ) -> RunFolder:
         """A new folder with everything a run is made of; it appears whole or not at all.
 
-        ``fill`` writes more files into it before it appears.
+        The weights are those of a step; if not ``trained``, whoever loads them is told. ``fill``
+        writes more files into it before it appears.
         """
         target = Path(path).absolute()
         taken = cls(target).is_taken(overwrite=overwrite)
-        with _blaming_disk(), whole_folder(target, replace=taken) as waiting:
+        with blaming_disk(), whole_folder(target, replace=taken) as waiting:
             fresh = cls(waiting)
             fresh._write_graph(graph)
-            fresh.write_json(SETTINGS, _header(settings, graph))
-            fresh.write_tensors(MODEL, weights, {"step": 0})
+            fresh.write_json(SETTINGS, make_header(settings, graph, waiting))
+            about = {"step": step} | ({} if trained else {"untrained": True})
+            fresh.write_tensors(MODEL, weights, about)
             if fill is not None:
                 fill(fresh)
         return cls(path)
 
     def is_taken(self, *, overwrite: bool) -> bool:
-        """Whether a run is there to be replaced; an error if it must not be."""
+        """Whether a run is there to be replaced; an error if it must not be, or cannot."""
         target = self.path.absolute()
-        with _blaming_disk():
+        with blaming_disk():
             finish_replacing(target)
+            check_writable(target)
         taken = not is_free(target)
         if taken and not overwrite:
             raise RunError(
@@ -104,27 +108,37 @@ class RunFolder:
 
     def write_json(self, name: str, value: object) -> None:
         """A JSON file, indented for people."""
-        with _blaming_disk():
+        with blaming_disk():
             write_json(self.path / name, value)
 
     def write_lines(self, name: str, records: list[dict[str, Any]]) -> None:
         """A file of JSON lines."""
         text = "".join(json.dumps(record) + "\n" for record in records)
-        with _blaming_disk():
+        with blaming_disk():
             write_text(self.path / name, text)
 
     def write_tensors(
         self, name: str, tensors: Mapping[str, Tensor], about: Mapping[str, Any]
     ) -> None:
-        """A safetensors file with ``about`` as JSON in its header."""
-        with _blaming_disk():
-            write_tensor_file(self.path / name, tensors, about)
+        """A safetensors file with ``about`` as JSON in its header.
+
+        Once the run has an id, the file carries it, and a checksum.
+        """
+        with blaming_disk():
+            write_tensor_file(self.path / name, tensors, about, owner=self._owner(name))
+
+    def write_settings(self, settings: Settings, extended: list[dict[str, Any]]) -> None:
+        """The settings of a run that is given other limits, and where that was."""
+        changed = {"settings": settings.model_dump(mode="json"), "extended": extended}
+        self.write_json(SETTINGS, read_header(self.path) | changed)
 
     def _write_graph(self, graph: Graph) -> None:
         for name, vocabulary in (("entities", graph.entities), ("relations", graph.relations)):
             write_lines(self.path / f"{name}.txt", vocabulary.column)
-        if len(named := _label_lines(graph)):
+        if len(named := graph.label_lines()):
             write_lines(self.path / "labels.tsv", named)
+        if graph.types is not None:
+            write_lines(self.path / TYPES, graph.types.lines(graph.entities))
         triples: dict[str, Tensor] = {
             split: torch.from_numpy(graph.split(split).astype(np.int32)) for split in SPLITS
         }
@@ -136,20 +150,17 @@ class RunFolder:
 
     def read_settings(self) -> Settings:
         """The settings of the run."""
-        header = self._read_header()
+        return settings_in(read_header(self.path), self.path)
+
+    def read_extensions(self) -> list[dict[str, Any]]:
+        """Where the run was given other limits: step, seconds, and the limits before."""
         with self.blaming(SETTINGS):
-            values = dict(header["settings"])
-            if strange := [name for name in values if name not in Settings.model_fields]:
-                raise RunError(
-                    f"The run {self.path} is of another version of hale ({header.get('hale')}; "
-                    f"this is {__version__}): it has settings that this one lacks "
-                    f"({', '.join(strange)}). Use that version, or train the run again."
-                )
-            return Settings.model_validate(values)
+            return [dict(entry) for entry in read_header(self.path).get("extended", [])]
 
     def read_graph(self) -> Graph:
-        """The graph that the run was trained on."""
-        header = self._read_header()
+        """The graph that the run was trained on; files that were changed since are refused."""
+        header = read_header(self.path)
+        check_files(header, self.path)
         names = {kind: self._read_lines_of(f"{kind}.txt") for kind in ("entities", "relations")}
         labels: dict[str, str] = {}
         if self.has("labels.tsv"):
@@ -165,6 +176,10 @@ class RunFolder:
                     raise ValueError(f"{len(names[kind])} lines, expected {count}")
                 one = {"entities": "entity", "relations": "relation"}[kind]
                 vocabularies[kind] = Vocabulary(names[kind], one, any_text=True)
+        types = None
+        if self.has(TYPES):
+            with self.blaming(TYPES):
+                types = types_from_lines(self._read_lines_of(TYPES), vocabularies["entities"])
         tensors, _ = self.read_tensors(TRIPLES)
         with self.blaming(TRIPLES):
             if any(tensors[split].is_floating_point() for split in SPLITS):
@@ -179,29 +194,19 @@ class RunFolder:
                 test=test,
                 labels=labels,
                 weights=tensors["weights"].numpy() if "weights" in tensors else None,
+                types=types,
             )
-
-    def _read_header(self) -> dict[str, Any]:
-        with _blaming_disk():
-            finish_replacing(self.path)
-        if not self.path.exists():
-            raise RunError(f"There is no run {self.path}.")
-        if not self.has(SETTINGS):
-            raise RunError(f"{self.path} is not a run: it has no {SETTINGS}.")
-        header = self.read_json(SETTINGS)
-        if not isinstance(header, dict) or header.get("format") != FORMAT:
-            found = header.get("format") if isinstance(header, dict) else None
-            raise RunError(
-                f"{self.path / SETTINGS} has format {found!r}; this hale "
-                f"({__version__}) reads format {FORMAT}."
-            )
-        return header
 
     def read_tensors(self, name: str) -> tuple[dict[str, Tensor], dict[str, Any]]:
         """The tensors of a file and what is said about them."""
         path = self._existing(name)
         with self.blaming(name):
-            return read_tensor_file(path)
+            return read_tensor_file(path, owner=self._owner(name))
+
+    def _owner(self, name: str) -> str | None:
+        """The id that a file of tensors carries: none if its checksum stands in the header."""
+        header = read_header(self.path) if self.has(SETTINGS) else {}
+        return None if name in header.get("files", {}) else header.get("id")
 
     def read_json(self, name: str) -> Any:
         """The value of a JSON file."""
@@ -215,7 +220,7 @@ class RunFolder:
 
     def stamp(self) -> tuple[int, ...]:
         """What tells whether the run was replaced or trained on since: another stamp, then."""
-        with _blaming_disk():
+        with blaming_disk():
             found = [(self.path / name).stat() for name in (SETTINGS, MODEL)]
         return tuple(part for one in found for part in (one.st_ino, one.st_mtime_ns, one.st_size))
 
@@ -231,19 +236,9 @@ class RunFolder:
         """Whether the run has that file."""
         return (self.path / name).is_file()
 
-    @contextmanager
-    def blaming(self, name: str, what: str = "cannot be read") -> Iterator[None]:
+    def blaming(self, name: str, what: str = "cannot be read") -> AbstractContextManager[None]:
         """Turn whatever a damaged file leads to into an error that names it."""
-        try:
-            yield
-        except RunError:
-            raise
-        except (
-            *(AttributeError, KeyError, TypeError, ValueError, RuntimeError, OSError),
-            *(SafetensorError, InputError),
-        ) as error:
-            detail = " ".join(str(error).split())[:200]
-            raise RunError(f"The run {self.path} is damaged: {name} {what} ({detail}).") from None
+        return blaming_file(self.path, name, what)
 
     def _read_lines_of(self, name: str) -> pl.Series:
         with self.blaming(name):
@@ -262,36 +257,3 @@ class RunFolder:
     def remove(self, name: str) -> None:
         """Remove a file that no longer holds."""
         (self.path / name).unlink(missing_ok=True)
-
-
-@contextmanager
-def _blaming_disk() -> Iterator[None]:
-    """What cannot be written of a run is an error of the run."""
-    try:
-        yield
-    except WriteError as error:
-        raise RunError(str(error)) from None
-    except OSError as error:
-        raise RunError(f"{error.filename}: {error.strerror}.") from None
-
-
-def _label_lines(graph: Graph) -> pl.Series:
-    """Entity and label, parted by a tab, of those that have one, in id order."""
-    ids = graph.entities.ids(graph.labels)
-    order = np.argsort(ids)[np.count_nonzero(ids < 0) :]  # labels of others are left out
-    labels = column_of(" ".join(label.split()) for label in graph.labels.values()).fill_null("")
-    return (column_of(graph.labels) + "\t" + labels).gather(order)
-
-
-def _header(settings: Settings, graph: Graph) -> dict[str, Any]:
-    return {
-        "format": FORMAT,
-        "hale": __version__,
-        "graph": {
-            "name": graph.name,
-            "entities": len(graph.entities),
-            "relations": len(graph.relations),
-            **{split: len(graph.split(split)) for split in SPLITS},
-        },
-        "settings": settings.model_dump(mode="json"),
-    }

@@ -2,20 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import shutil
+import warnings
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
+import polars as pl
 import torch
 
+from hale.data.files import whole_folder
 from hale.data.graph import Graph
+from hale.data.results import html_table
 from hale.engine.device import choose_device
+from hale.errors import HaleWarning, InputError, RunError
 from hale.models import Model
-from hale.runs.folder import HISTORY, METRICS, MODEL, ORIGIN, SETTINGS, RunFolder
+from hale.runs.folder import HISTORY, METRICS, MODEL, ORIGIN, RunFolder
+from hale.runs.header import SETTINGS
 from hale.runs.lock import writing_run
+from hale.runs.named_vectors import Vectors, tables_in, vectors_of
 from hale.runs.systems import build_model
+from hale.runs.training_curve import curve_svg
 from hale.settings import Settings
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -63,11 +74,70 @@ class Run:
     path: Path | None = None
     origin: list[dict[str, Any]] = field(default_factory=list)
     stamp: tuple[int, ...] | None = field(default=None, repr=False)  # of the folder as it was
+    # Of a run in memory: writes the state that it can be gone on from, which it holds till then.
+    write_state: Callable[[RunFolder], None] | None = field(default=None, repr=False)
+    took: dict[str, float] = field(default_factory=dict, repr=False)  # seconds by part
 
     @property
     def best(self) -> Record | None:
         """The validation of the state that is kept; None if there was none."""
         return next((r for r in self.history if r.step == self.summary.kept_step), None)
+
+    def save(self, path: str | Path, *, overwrite: bool = False) -> None:
+        """Give the run a folder: the one that training with ``out=path`` would have left.
+
+        It appears whole or not at all, and replaces a run that is there only with ``overwrite``. A
+        run in memory lives there from then on; one that has a folder already is copied.
+        """
+        with writing_run(path):
+            if self.path is None:
+                weights = self.model.state_dict()
+                RunFolder.create(
+                    path,
+                    self.settings,
+                    self.graph,
+                    weights,
+                    overwrite=overwrite,
+                    step=self.summary.kept_step,
+                    fill=self._fill,
+                )
+                self.path, self.stamp = Path(path), RunFolder(path).stamp()
+                self.write_state = None
+            else:
+                RunFolder(self.path).check_stamp(self.stamp)
+                _copy(self.path, path, overwrite=overwrite)
+
+    def _fill(self, folder: RunFolder) -> None:
+        """What a folder has beside settings, graph and weights."""
+        if self.write_state is not None:
+            self.write_state(folder)
+        else:
+            folder.write_lines(HISTORY, [asdict(record) for record in self.history])
+        folder.write_json(METRICS, {"training": asdict(self.summary), **self.metrics})
+        if self.origin:
+            folder.write_json(ORIGIN, self.origin)
+
+    def vectors(self, table: str = "entity") -> Vectors:
+        """Vectors with their names, as NumPy: of the entities, or another table of the model.
+
+        ``run.tables`` lists them: 'entity' (N rows), and those of relations (2R rows, the
+        reciprocal of r called r^-1). Rows are what the model computes with.
+        """
+        return vectors_of(self.model, self.graph, table)
+
+    @property
+    def tables(self) -> dict[str, tuple[int, ...]]:
+        """The tables that ``vectors`` gives, and their shapes."""
+        return {name: tuple(rows.weight.shape) for name, rows in tables_in(self.model).items()}
+
+    def _repr_html_(self) -> str:
+        """As a notebook shows it: how training went, with its curve, and what was measured."""
+        rows = {"validation sample": self.best.metrics} if self.best and self.best.metrics else {}
+        rows |= {f"{split} split": report for split, report in self.metrics.items()}
+        names = ("mrr", "hits@1", "hits@3", "hits@10", "mean_rank", "count")
+        found = [{"": name, **{key: row[key] for key in names}} for name, row in rows.items()]
+        frame = pl.DataFrame(found, schema=None if found else {"": pl.String})
+        return html_table(frame, caption=repr(self), aside=curve_svg(self.history))
 
     def save_metrics(self, split: str, report: Mapping[str, Any]) -> None:
         """Keep the report of an evaluation with the run."""
@@ -94,6 +164,9 @@ class Run:
         )
 
 
+RunSource = Run | str | Path  # what stands for a run: itself, or the path of its folder
+
+
 def load_run(path: str | Path, *, device: str = "auto") -> Run:
     """Load a run from its folder, also one that was killed while training."""
     folder = RunFolder(path)
@@ -108,18 +181,27 @@ def load_run(path: str | Path, *, device: str = "auto") -> Run:
         model.load_state_dict(weights)
         kept_step = int(about["step"])
     del weights  # the pages of the file
-    with folder.blaming(HISTORY):
-        lines = folder.read_lines(HISTORY) if folder.has(HISTORY) else []
-        history = [Record(**line) for line in lines]
-    with folder.blaming(METRICS):
-        metrics = folder.read_json(METRICS) if folder.has(METRICS) else {}
-        training = metrics.pop("training", None)
-        summary = Summary(**training) if training else None
-    with folder.blaming(ORIGIN):
-        origin = [dict(entry) for entry in folder.read_json(ORIGIN)] if folder.has(ORIGIN) else []
+    lines: list[dict[str, Any]] = []
+    lines = _report(folder, HISTORY, lambda: folder.read_lines(HISTORY), lines)
+    history: list[Record] = []
+    history = _report(folder, HISTORY, lambda: [Record(**line) for line in lines], history)
+    metrics: dict[str, Any] = {}
+    metrics = _report(folder, METRICS, lambda: {**folder.read_json(METRICS)}, metrics)
+    training = metrics.pop("training", None)
+    summary = _report(folder, METRICS, lambda: Summary(**training) if training else None, None)
+    origin: list[dict[str, Any]] = []
+    origin = _report(folder, ORIGIN, lambda: [{**one} for one in folder.read_json(ORIGIN)], origin)
     if summary is None or summary.kept_step != kept_step:
         # A kill came between: what was said of earlier weights does not hold for these.
         metrics, summary = {}, _unfinished(history, kept_step)
+    if about.get("untrained"):
+        warnings.warn(
+            f"the run {path} is not trained: it was killed before its first save (or is being "
+            "trained now), and its weights are the random ones it began with. Go on with: "
+            f"hale train --resume --out {path}",
+            HaleWarning,
+            stacklevel=2,
+        )
     return Run(
         settings=settings,
         graph=graph,
@@ -131,6 +213,18 @@ def load_run(path: str | Path, *, device: str = "auto") -> Run:
         origin=origin,
         stamp=stamp,
     )
+
+
+def _report(folder: RunFolder, name: str, read: Callable[[], T], nothing: T) -> T:
+    """What a file tells of a run, which answers without it too: a damaged one is warned of."""
+    if not folder.has(name):
+        return nothing
+    try:
+        with folder.blaming(name):
+            return read()
+    except RunError as error:
+        warnings.warn(f"{error} What it told is left out.", HaleWarning, stacklevel=3)
+        return nothing
 
 
 def _unfinished(history: list[Record], kept_step: int) -> Summary:
@@ -147,3 +241,26 @@ def _unfinished(history: list[Record], kept_step: int) -> Summary:
         threads=None,
         device=None,
     )
+
+
+def _copy(path: Path, to: str | Path, *, overwrite: bool) -> None:
+    """The files of a run in another folder, which appears whole or not at all."""
+    target = Path(to).absolute()
+    if target.resolve() == path.resolve():
+        raise RunError(f"The run lives in {to} already.")
+    taken = RunFolder(target).is_taken(overwrite=overwrite)
+    with whole_folder(target, replace=taken) as waiting:
+        for file in (file for file in path.iterdir() if file.is_file()):
+            shutil.copyfile(file, waiting / file.name)
+
+
+def open_run(run: RunSource) -> Run:
+    """A run as it is, or loaded from its folder: the one door for all that asks a run.
+
+    A folder is read anew each time: to ask much, load the run once (``load_run``).
+    """
+    if isinstance(run, Run):
+        return run
+    if isinstance(run, str | Path):
+        return load_run(run)
+    raise InputError(f"Expected a run or the path of its folder, got {type(run).__name__}.")

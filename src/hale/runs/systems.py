@@ -11,8 +11,8 @@ from hale.errors import SettingsError
 from hale.models import MODELS, Model, Options, Similarity, model_class
 from hale.models.model_options import SIMILARITIES
 from hale.objectives import OBJECTIVES, Criterion, Objective, make_objective, objective_class
-from hale.settings import Settings, make_settings, parse_duration
-from hale.settings.recipes import recipe_values, tuned
+from hale.settings import Settings, by_name, make_settings, parse_duration
+from hale.settings.recipes import chosen_by, recipe_values, tuned
 from hale.settings.recipes.rule import GraphCounts
 
 # The strategy that a model takes where none is given, by its own similarity.
@@ -30,10 +30,12 @@ def complete(
     the identity comes without one. Only what was given counts as set (``model_fields_set``).
     ``allowed_epochs`` is how many the run has time for, if that is known (training.forecast).
     """
-    given = {name: value for name, value in values.items() if value is not None}
-    model, strategy = _named(given)
+    given = {name: value for name, value in by_name(values).items() if value is not None}
+    chosen = chosen_by(str(given.get("recipe", "auto")), given) | given
+    model, strategy = _named(chosen)
     _refuse_unused(strategy, given)
     filled: dict[str, object] = {
+        **{name: chosen[name] for name in ("model", "dim") if name in chosen},
         "strategy": strategy.name,
         **strategy.defaults,
         **(strategy.by_dot if _meets_by(model, strategy, given) == "dot" else {}),
@@ -63,7 +65,7 @@ def complete(
 
 def rule_fills_in(graph: Graph, values: Mapping[str, object]) -> bool:
     """Whether what is not given comes from the rule: there is no recipe for the graph."""
-    given = {name: value for name, value in values.items() if value is not None}
+    given = {name: value for name, value in by_name(values).items() if value is not None}
     model, strategy = _named(given)
     by_rule = str(given.get("recipe", "auto")) == "auto" and strategy.name == "hale"
     return by_rule and not tuned(counts_of(graph), strategy.name, model.name)

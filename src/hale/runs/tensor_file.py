@@ -3,14 +3,19 @@
 The format (https://huggingface.co/docs/safetensors): the length of a header in 8 bytes, little
 end first; the header, JSON padded with spaces to a multiple of 8, which has the dtype, the shape
 and the place of each tensor; then their bytes one after the other.
+
+A file that has an owner, the id of a run, carries it in the header's metadata with the SHA-256 of
+the tensors' bytes, made while they are written. Both are checked when it is read; a file is whole
+by itself, whatever was written before or after it.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import torch
 from safetensors import safe_open
@@ -36,29 +41,64 @@ DTYPES = {
 }
 
 
-def write_tensor_file(path: Path, tensors: Mapping[str, Tensor], about: Mapping[str, Any]) -> None:
+def write_tensor_file(
+    path: Path, tensors: Mapping[str, Tensor], about: Mapping[str, Any], owner: str | None = None
+) -> None:
     """A file of tensors with ``about`` as JSON in its header; whole or not at all."""
-    header = _header(tensors, about)
+    metadata = {"about": json.dumps(about)}
+    sealed = metadata if owner is None else metadata | {"owner": owner, "sha256": "0" * 64}
+    header, digest = _header(tensors, sealed), hashlib.sha256()
 
     def fill(waiting: Path) -> None:
         with waiting.open("wb") as file:
             file.write(len(header).to_bytes(8, "little"))
             file.write(header)
+
+            def put(part: memoryview) -> None:
+                file.write(part)
+                if owner is not None:
+                    digest.update(part)
+
             for name in _order(tensors):
-                _write(file, tensors[name])
+                _write(put, tensors[name])
+            if owner is not None:  # as many digits as were there before
+                file.seek(8)
+                file.write(_header(tensors, sealed | {"sha256": digest.hexdigest()}))
 
     write_whole(path, fill)
 
 
-def read_tensor_file(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
-    """The tensors of a file and what is said about them."""
+def read_tensor_file(
+    path: Path, owner: str | None = None
+) -> tuple[dict[str, Tensor], dict[str, Any]]:
+    """The tensors of a file and what is said about them.
+
+    With an ``owner``, a file that carries another, or other bytes than it was written with, is a
+    ValueError.
+    """
     with safe_open(path, framework="pt") as file:
+        metadata = file.metadata() or {}
         tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-        return tensors, dict(json.loads((file.metadata() or {}).get("about", "{}")))
+    if owner is not None:
+        _check(tensors, metadata, owner)
+    return tensors, dict(json.loads(metadata.get("about", "{}")))
 
 
-def _header(tensors: Mapping[str, Tensor], about: Mapping[str, Any]) -> bytes:
-    entries: dict[str, object] = {"__metadata__": {"about": json.dumps(about)}}
+def _check(tensors: Mapping[str, Tensor], metadata: Mapping[str, str], owner: str) -> None:
+    """Refuse tensors that another run wrote, or that are not as they were written."""
+    if metadata.get("owner") != owner:
+        raise ValueError(
+            f"it belongs to another run: it has the id {metadata.get('owner')}, this run {owner}"
+        )
+    digest = hashlib.sha256()
+    for name in _order(tensors):
+        _write(digest.update, tensors[name])
+    if digest.hexdigest() != metadata.get("sha256"):
+        raise ValueError("its bytes are not those that were written: the checksum differs")
+
+
+def _header(tensors: Mapping[str, Tensor], metadata: Mapping[str, str]) -> bytes:
+    entries: dict[str, object] = {"__metadata__": dict(metadata)}
     end = 0
     for name in _order(tensors):
         tensor = tensors[name]
@@ -77,8 +117,8 @@ def _order(tensors: Mapping[str, Tensor]) -> list[str]:
     return sorted(tensors, key=lambda name: (kinds.index(tensors[name].dtype), name))
 
 
-def _write(file: IO[bytes], tensor: Tensor) -> None:
-    """The bytes of a tensor straight from its memory; what lies otherwise is copied in parts."""
+def _write(put: Callable[[memoryview], object], tensor: Tensor) -> None:
+    """Hand over the bytes of a tensor straight from its memory, or from a copy of each part."""
     if not tensor.numel():
         return
     tensor = tensor.detach()
@@ -87,4 +127,4 @@ def _write(file: IO[bytes], tensor: Tensor) -> None:
     for start in range(0, len(rows), step):
         part = rows[start : start + step].cpu().contiguous()
         flat = part.as_strided((part.numel(),), (1,))  # one element may have any stride
-        file.write(flat.view(torch.uint8).numpy().data)
+        put(flat.view(torch.uint8).numpy().data)

@@ -1,6 +1,7 @@
 """Settings: what a run is asked for, and the recipes and the rule that fill it in.
 
 fields     Settings: every knob, its default and its limits
+making     settings from what was given by name
 recipes/   tuned settings per data set, strategy and model, and a rule for other graphs
 glossary   the words that are hale's own
 """
@@ -11,8 +12,8 @@ from hale.settings.fields import (
     DEFAULT_QUERIES,
     Flags,
     Settings,
-    make_settings,
 )
+from hale.settings.making import by_name, make_settings
 from hale.settings.values import Interval, parse_duration
 
 __all__ = [
@@ -22,6 +23,7 @@ __all__ = [
     "Flags",
     "Interval",
     "Settings",
+    "by_name",
     "make_settings",
     "parse_duration",
 ]

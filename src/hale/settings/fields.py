@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
-from hale.errors import SettingsError
-from hale.settings.values import Duration, Interval, as_text, parse_block
+from hale.settings.values import Duration, Interval, as_text, parse_block, path_as_text
 
 DEFAULT_BUDGET_SECONDS = 120.0
 DEFAULT_QUERIES = 100
@@ -32,10 +31,10 @@ class Settings(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
-    recipe: Literal["auto", "paper", "none"] = Field(
+    recipe: Annotated[str, BeforeValidator(path_as_text)] = Field(
         "auto",
         description="What fills in settings that are not given: auto (the graph's recipe, or a "
-        "rule by its size), paper or none.",
+        "rule by its size), paper, none, or a file that 'hale tune' wrote.",
     )
 
     # The model
@@ -220,6 +219,21 @@ class Settings(BaseModel):
                 )
         return self
 
+    def __repr__(self) -> str:
+        """The system, what ends the run, and how much else is not as it comes."""
+        shown = ["model", "dim", "strategy", "budget", "epochs", "patience"]
+        told = [f"{name}={value!r}" for name in shown if (value := getattr(self, name)) is not None]
+        usual = type(self).model_validate({})
+        others = sum(
+            getattr(self, name) != getattr(usual, name)
+            for name in type(self).model_fields
+            if name not in shown
+        )
+        more = f"; {others} others not as they come: see model_dump()" if others else ""
+        return f"Settings({', '.join(told)}{more})"
+
+    __str__ = __repr__
+
     def block_size(self, num_entities: int) -> int:
         """The entities of a block, of so many; at least one, at most all."""
         if self.block == "all":
@@ -237,18 +251,3 @@ class Settings(BaseModel):
             values["budget"] = DEFAULT_BUDGET_SECONDS
         if self.alpha is None and self.queries is None:
             values["queries"] = min(DEFAULT_QUERIES, self.batch_size)
-
-
-def make_settings(**values: object) -> Settings:
-    """Settings from keyword arguments; None means the default; all faults at once."""
-    try:
-        return Settings.model_validate(values)
-    except ValidationError as error:
-        faults = []
-        for fault in error.errors():
-            name = ".".join(str(part) for part in fault["loc"])
-            message = fault["msg"].removeprefix("Value error, ")
-            if fault["type"] == "extra_forbidden":
-                message = f"there is no such setting; there are {', '.join(Settings.model_fields)}"
-            faults.append(f"{name}: {message}" if name else message)
-        raise SettingsError(faults) from None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from pathlib import Path
 from typing import Annotated
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict
@@ -24,6 +25,11 @@ def parse_duration(value: object) -> float:
 def as_text(value: object) -> object:
     """A whole number as text, which may be one."""
     return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
+
+
+def path_as_text(value: object) -> object:
+    """A path as text."""
+    return str(value) if isinstance(value, Path) else value
 
 
 def parse_block(value: object) -> int | float | str:

@@ -13,7 +13,8 @@ from hale.errors import RunError
 from hale.models import Model
 from hale.runs.folder import CHECKPOINT, HISTORY, MODEL, ORIGIN, RunFolder
 from hale.runs.run import Record
-from hale.settings import Settings, make_settings
+from hale.settings import Settings
+from hale.training.extension import MAY_CHANGE, extended
 from hale.training.optimizers import DUE, LAST, Optimizer
 from hale.training.stopping import Clock
 
@@ -33,8 +34,12 @@ class State:
         return next((record for record in self.history if record.step == self.kept_step), None)
 
 
-def save(folder: RunFolder, state: State, model: Model, optimizer: Optimizer) -> None:
+def save(
+    folder: RunFolder, state: State, model: Model, optimizer: Optimizer, *, kept: bool = True
+) -> None:
     """Write the checkpoint, then the model if the state at hand is the one to keep.
+
+    Not if the folder has it already (``kept=False``).
 
     In this order a kill between the two costs nothing: the checkpoint then holds
     the weights that the model file lacks, and ``resume`` writes them.
@@ -43,7 +48,7 @@ def save(folder: RunFolder, state: State, model: Model, optimizer: Optimizer) ->
     tensors = {f"model/{name}": value for name, value in weights.items()}
     tensors |= {f"optimizer/{name}": v for name, v in optimizer.state().items()}
     folder.write_tensors(CHECKPOINT, tensors, asdict(state))
-    if state.kept_step == state.clock.step:
+    if kept and state.kept_step == state.clock.step:
         folder.write_tensors(MODEL, weights, {"step": state.kept_step})
     folder.write_lines(HISTORY, [asdict(record) for record in state.history])
 
@@ -104,26 +109,28 @@ def moments(folder: RunFolder) -> dict[str, Tensor]:
 def agreed(
     folder: RunFolder, graph: Graph | None, values: Mapping[str, object]
 ) -> tuple[Graph, Settings]:
-    """The graph and settings of a stored run, if what is given beside it agrees with them."""
+    """The graph and settings of a stored run, if what is given beside it agrees with them.
+
+    The limits may be others (``extension``): the settings returned have those.
+    """
     stored, known = folder.read_settings(), folder.read_graph()
-    before = stored.model_dump()
-    given = make_settings(**{**before, **values})
+    before, asked = stored.model_dump(), extended(stored, values)
     differing = [
         f"{name} is {before[name]!r}, not {value!r}"
-        for name, value in given.model_dump().items()
-        if value != before[name]
+        for name, value in asked.model_dump().items()
+        if value != before[name] and name not in MAY_CHANGE
     ]
     if differing:
         raise RunError(
             f"The run {folder.path} was begun with other settings: {'; '.join(differing)}. "
-            "Resume it with its own, or start another run in another folder."
+            f"Only {', '.join(MAY_CHANGE)} may change; or start another run in another folder."
         )
     if graph is not None and not _same(known, graph):
         raise RunError(
             f"The run {folder.path} was begun on another graph ({known.name!r}, or its files "
             "have changed). Start another run in another folder."
         )
-    return known, stored
+    return known, asked
 
 
 def _same(one: Graph, other: Graph) -> bool:

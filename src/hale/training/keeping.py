@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 
+import torch
 from torch import Tensor
 
 from hale.models import Model
@@ -41,6 +42,7 @@ class Keeper:
         self.clocked = clocked
         self.folder: RunFolder | None = None
         self.weights: dict[str, Tensor] = {}  # that are kept, of a run in memory
+        self.making = 0.0  # seconds of making the folder
         self.spent = 0.0  # seconds of saving
         self.longest = 0.0  # of a save so far; before the first, a guess
         self.began = self.saved = time.monotonic()
@@ -51,6 +53,7 @@ class Keeper:
         A checkpoint has the optimiser's tables beside them: as many again, a few times.
         """
         self.folder = folder
+        self.making = seconds
         self.longest = (2 + len(self.optimizer.fields)) * seconds
 
     def resume(self, folder: RunFolder) -> State:
@@ -99,9 +102,32 @@ class Keeper:
         return copied(self.model) if self.folder is None else checkpoint.weights(self.folder)
 
     def restore(self, state: State) -> None:
-        """The model ends in the state that is kept."""
-        if state.kept_step != state.clock.step and (self.folder is not None or self.weights):
+        """The model ends in the state that is kept; of a run in memory the last one is held."""
+        if state.kept_step == state.clock.step:
+            return
+        if self.folder is not None:
             self.model.load_state_dict(self.kept())
+        elif self.weights:
+            self._swap()
+
+    def write(self, state: State, folder: RunFolder) -> None:
+        """Write a finished run in memory to a folder, as if it had lived there."""
+        swapped = state.kept_step != state.clock.step and bool(self.weights)
+        if swapped:
+            self._swap()
+        try:  # the folder has the weights that are kept
+            checkpoint.save(folder, state, self.model, self.optimizer, kept=False)
+        finally:
+            if swapped:
+                self._swap()
+
+    @torch.no_grad()
+    def _swap(self) -> None:
+        """Change the model's weights for those that are held, a table at a time."""
+        for name, value in self.model.state_dict().items():
+            before = value.clone()
+            value.copy_(self.weights[name])
+            self.weights[name].copy_(before)
 
 
 def copied(model: Model) -> dict[str, Tensor]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Mapping
-from dataclasses import asdict, replace
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Literal
 
@@ -18,19 +19,19 @@ from hale.engine.randomness import Stream, generator, seeded
 from hale.errors import EvaluationError, SettingsError, TrainingError
 from hale.evaluation.validation import Validation
 from hale.objectives import Criterion, HaLE, Loss
-from hale.runs.folder import METRICS, ORIGIN, RunFolder
+from hale.runs.folder import METRICS, RunFolder
 from hale.runs.run import Record, Run, Summary
 from hale.runs.systems import build_model, build_objective, check_weights
 from hale.settings import Settings
-from hale.training import checkpoint
 from hale.training.batches import Batches, Shuffled
 from hale.training.block import blocks_of
 from hale.training.checkpoint import State
 from hale.training.divergence import not_finite
+from hale.training.extension import extend
 from hale.training.interrupt import stop_on_signal
 from hale.training.keeping import Keeper
 from hale.training.native_step import step_for
-from hale.training.observer import Observer
+from hale.training.observer import Observer, tell
 from hale.training.optimizers import make_optimizer
 from hale.training.stopping import StopRule
 from hale.training.validation_share import ValidationShare
@@ -115,19 +116,25 @@ class Trainer:
     def begin(self, out: str | Path, *, overwrite: bool = False) -> None:
         """Let the run live in a new folder."""
         began, weights = time.monotonic(), self.model.state_dict()
-        folder = RunFolder.create(out, self.settings, self.graph, weights, overwrite=overwrite)
+        folder = RunFolder.create(
+            out, self.settings, self.graph, weights, overwrite=overwrite, trained=False
+        )
         self.keeper.begin(folder, time.monotonic() - began)
 
     def resume(self, folder: RunFolder) -> None:
-        """Go on where the run in the folder stopped."""
+        """Go on where the run in the folder stopped, to the limits that it has now."""
         self.state = self.keeper.resume(folder)
-        self.share.apply(self.state.clock)
-        if self.rule.reason(self.state.clock) is None:
+        clock = self.state.clock
+        if extend(folder, self.settings, clock, self.rule):
+            self.share.hold(clock)
+        self.share.apply(clock)
+        if self.rule.reason(clock) is None:
             folder.remove(METRICS)  # they speak of weights that are about to change
 
     def fit(self) -> Run:
         """Train until a rule or Ctrl-C ends it; the model ends in the state that is kept."""
         clock, history = self.state.clock, self.state.history
+        before = replace(clock)
         stopped_by = self.rule.reason(clock)
         unjudged = clock.step and (not history or history[-1].step < clock.step)
         if unjudged and (stopped_by or self.rule.is_due(clock)):  # a kill came at a validation
@@ -162,24 +169,17 @@ class Trainer:
             summary=self._summary(stopped_by),
             history=self.state.history,
             path=self.folder.path if self.folder else None,
+            took={
+                "train": clock.seconds - before.seconds,
+                "validate": clock.validation_seconds - before.validation_seconds,
+                "save": self.keeper.making + self.keeper.spent,
+            },
         )
+        if self.folder is None:
+            run.write_state = partial(self.keeper.write, self.state)
         run.save_summary()
         run.stamp = None if self.folder is None else self.folder.stamp()
         return run
-
-    def write(self, run: Run, out: str | Path, *, overwrite: bool = False) -> None:
-        """Give a finished run that lived in memory a folder, which appears whole."""
-
-        def fill(folder: RunFolder) -> None:
-            checkpoint.save(folder, self.state, self.model, self.optimizer)
-            folder.write_json(METRICS, {"training": asdict(run.summary), **run.metrics})
-            if run.origin:
-                folder.write_json(ORIGIN, run.origin)
-
-        weights = self.model.state_dict()
-        RunFolder.create(out, run.settings, run.graph, weights, overwrite=overwrite, fill=fill)
-        run.path = Path(out)
-        run.stamp = RunFolder(out).stamp()
 
     def _step(self) -> Loss:
         """One batch: loss, gradients, update."""
@@ -219,6 +219,7 @@ class Trainer:
 
     def _validate(self) -> None:
         """Rank the validation sample; keep the state if it is the best, and save, in its share."""
+        tell(self.observer, "validating")
         began = time.perf_counter()
         state, clock = self.state, self.state.clock
         self.optimizer.settle()
@@ -259,6 +260,7 @@ class Trainer:
             self.observer.validated(record, kept=keep)
 
     def _save(self) -> None:
+        tell(self.observer, "saving")
         # Interrupted before any validation: keep what there is.
         if self.state.kept is None or self.keep == "last":
             self.keeper.keep(self.state)

@@ -76,7 +76,16 @@ class ValidationShare:
         """Let validation be what the clock says was settled."""
         if clock.validation_sample:
             self.validation.take(clock.validation_sample)
-            self.rule.spread(clock.validations)
+            if self.rule.budget is not None:
+                self.rule.spread(clock.validations)
+
+    def hold(self, clock: Clock) -> None:
+        """Let a run whose limits change go on with the sample that judged it so far.
+
+        The states before and after are compared by their MRR, which has to be of the same triples.
+        """
+        if self.allowed is not None and clock.validated_step and not clock.validation_sample:
+            clock.validation_sample, clock.validations = self.validation.size, VALIDATIONS
 
 
 def plan(

@@ -165,7 +165,7 @@ def check_tables(graph: Graph, place: Path) -> None:
 
         verdicts = place / f"verdicts{suffix}"
         truth = np.arange(len(rows)) % 2 == 0
-        table = classify(run, graph.train).frame().with_columns(pl.Series("label", truth))
+        table = classify(run, graph.train).to_polars().with_columns(pl.Series("label", truth))
         with table_file(verdicts) as file:
             file.add(table)
         judged = read_labelled(verdicts, graph)

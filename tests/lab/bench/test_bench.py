@@ -14,7 +14,7 @@ import pytest
 import torch
 from typer.testing import CliRunner
 
-from hale.cli import app
+from hale.cli.app import app
 from hale.data.datasets import load
 from hale.data.graph import SPLITS, Graph
 from hale.engine import current, uniformity

@@ -46,16 +46,14 @@ def test_a_new_entity_has_the_usual_height() -> None:
     assert model.entities()[2].tolist() == pytest.approx([2.0, 2.0, 12.5**0.5])
 
 
-def test_entities_that_lost_facts_go_to_the_usual_height() -> None:
-    """Half of the facts of both are gone; the rest would have 1 at (1, 0), and 0 at (0, 0)."""
+def test_what_is_left_and_what_is_gone_have_the_same_height() -> None:
+    """Half of the facts of both are gone, and these say what the others do: nothing moves."""
     model = make_model("transe", GraphSize(2, 1), 2, heights=True)
     model.entity.weight.data = torch.tensor([[0.0, 0.0, 3.0], [2.0, 0.0, -4.0]])
     model.shift.weight.data = torch.tensor([[1.0, 0.0], [-2.0, 0.0]])
     facts = both([(0, 0, 1)], 1)
     step_back(model, facts, facts, DRAWS)
-    usual = 12.5**0.5
-    wanted = [0.0, 0.0, (3 + usual) / 2, 1.5, 0.0, (usual - 4) / 2]
-    assert model.entities().flatten().tolist() == pytest.approx(wanted)
+    assert model.entities().tolist() == [[0.0, 0.0, 3.0], [2.0, 0.0, -4.0]]
 
 
 def test_entities_that_touch_only_new_ones_come_in_a_later_round() -> None:
@@ -122,12 +120,17 @@ def test_facts_are_taken_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     assert model.entities()[3].tolist() == pytest.approx([1, 1])
 
 
-def test_an_entity_steps_back_by_the_share_that_it_lost() -> None:
-    """Entity 2 at (2, 0) lost one of three facts; (0, r) and (1, r) ask for it at (0.5, 1)."""
+@pytest.mark.parametrize(("others", "share"), [(2, 1.0), (8, 4 / 9)])
+def test_an_entity_steps_back_from_what_it_lost(others: int, share: float) -> None:
+    """Entity 2 at (2, 0) lost one fact of three, or of nine: four times its share, at most all.
+
+    (0, r) and (1, r) ask for it at (0, 1) and (1, 1), four times each or once, and the fact that
+    is gone from 3 at (3, 1): from there to their mean it is (-2.5, 0).
+    """
     model = transe(4, 1)
-    left = both([(0, 0, 2), (1, 0, 2)], 1)
+    left = both([(0, 0, 2), (1, 0, 2)] * (others // 2), 1)
     step_back(model, both([(3, 0, 2)], 1)[:1], left, DRAWS)
-    assert model.entities()[2].tolist() == pytest.approx([2 * 2 / 3 + 0.5 / 3, 1 / 3])
+    assert model.entities()[2].tolist() == pytest.approx([2 - 2.5 * share, 0])
     assert model.entities()[[0, 1, 3]].tolist() == [[0, 0], [1, 0], [3, 0]]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +12,10 @@ import pytest
 import torch
 
 import hale
-from hale.data.graph import Graph
+from hale.data.graph import Graph, Vocabulary
 from hale.data.revision import revise
 from hale.data.sources import read_triples
-from hale.errors import InputError, RunError, SettingsError
+from hale.errors import HaleWarning, InputError, RunError, SettingsError
 from hale.evaluation.ranks import filtered_ranks
 from hale.models import MODELS
 from hale.runs.run import Run
@@ -130,6 +131,61 @@ def test_a_false_fact_is_forgotten() -> None:
     assert lead(run) > 0
     assert lead(after) < 0
     assert "removed" in after.origin[-1]["quality"]
+
+
+def test_removed_facts_rank_no_better_than_in_a_run_that_never_saw_them() -> None:
+    """Facts that nothing else speaks for, learnt by heart; also two of them at a time."""
+    draws = np.random.default_rng(0)
+    ends = draws.permutation(60)[:40].reshape(20, 2)
+    plain = ring(60)
+    relations = Vocabulary(["next", "skip", "likes"], "relation")
+    likes = np.stack([ends[:, 0], np.full(20, 2), ends[:, 1]], axis=1)
+    full = replace(plain, relations=relations, train=np.concatenate([plain.train, likes]))
+    never = replace(full, train=np.concatenate([plain.train, likes[10:]]))
+    seen, unseen = (hale.train(g, model="rotl", epochs=200, **FAST) for g in (full, never))
+
+    def mrr(run: Run, some: np.ndarray) -> float:
+        both = never.both_directions(some)
+        return float((1 / filtered_ranks(run.model.eval(), both, never.known())).mean())
+
+    gone = likes[:10]
+    assert mrr(seen, gone) > 3 * mrr(unseen, gone), "else there would be nothing to forget"
+    for some in (gone, gone[:2], gone[2:4]):
+        names = [(f"e{h:03}", "likes", f"e{t:03}") for h, _, t in some]
+        after = update(seen, remove=names, epochs=30)
+        assert mrr(after, some) <= max(mrr(unseen, some), mrr(unseen, gone)) + 0.02
+
+
+def test_nothing_new_trains_nothing(trained: Run, tmp_path: Path) -> None:
+    assert trained.path is not None
+    known = [("e003", "next", "e004")]
+    with pytest.warns(HaleWarning, match="nothing to update"):
+        same = update(trained.path, known, budget="1h", out=tmp_path / "copy")
+    assert same.path == tmp_path / "copy"
+    assert same.origin == []
+    for path in trained.path.iterdir():
+        assert (tmp_path / "copy" / path.name).read_bytes() == path.read_bytes()
+    assert hale.load_run(tmp_path / "copy").summary == trained.summary
+    with pytest.warns(HaleWarning, match="nothing to update"):
+        left = update(trained.path, known, out=tmp_path / "none", copy_unchanged=False)
+    assert left.path == trained.path
+    assert not (tmp_path / "none").exists()
+
+
+def test_under_a_budget_a_sample_is_ranked_before_and_after(
+    trained: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("hale.evaluation.gradual.LEAST", 2)
+    monkeypatch.setattr("hale.evaluation.gradual.FIRST", 2)
+    monkeypatch.setattr("hale.evaluation.gradual.LEAST_SECONDS", 0.0)
+    monkeypatch.setattr("hale.training.validation_share.SHARE", 1e9)  # it is not the matter here
+    some = update(trained, NEW, budget=0.01).origin[0]["quality"]["test"]
+    for when in ("before", "after"):
+        assert some[when]["count"] == 4
+        assert (some[when]["sample"]["triples"], some[when]["sample"]["of"]) == (2, 4)
+    every = update(trained, NEW, budget=0.01, full_evaluation=True).origin[0]["quality"]["test"]
+    assert every["after"]["count"] == 8
+    assert "sample" not in every["after"]
 
 
 def test_a_run_in_a_folder_and_an_update_of_an_update(trained: Run, tmp_path: Path) -> None:

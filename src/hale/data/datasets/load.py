@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,8 @@ def load(
     columns: str | None = None,
     header: bool | None = None,
     labels: object | None = None,
+    types: object | None = None,
+    type_relation: str | None = None,
     holdout: float = 0.05,
     seed: int = 0,
     weights: str | None = None,
@@ -41,11 +44,13 @@ def load(
     ``columns`` is the order of the three columns ('hrt', 'htr', ...), or which columns are head,
     relation and tail, by name or number ('person,verb,thing', '1,2,4'), ``header``
     says whether the first line is one (None: recognise the usual words), and
-    ``labels`` gives readable names: a file or table of id and name, or a mapping. Bad lines are
-    told in one error, or with ``skip_bad`` left out and noted. ``announce`` is called with the
-    URL of each transfer and ``reading`` with the path of each file of triples, when it begins;
-    what they return is called with the bytes so far and in all. ``weights`` names a column of
-    numbers, how much each training triple counts in the loss; those of repeated triples are added.
+    ``labels`` gives readable names: a file or table of id and name, or a mapping. ``types``
+    gives types: a file or table of entity and type, or else ``type_relation`` names a relation
+    whose tails are the types of its heads. ``weights`` names a column of numbers, how much each
+    training triple counts in the loss; those of repeated triples are added. Bad lines are told in
+    one error, or with ``skip_bad`` left out and noted. ``announce`` is called with the URL of each
+    transfer and ``reading`` with the path of each file of triples, when it begins; what they
+    return is called with the bytes so far and in all.
 
     What a reader of the results should know (repeats dropped, test triples in
     train, names that train lacks) is warned of and kept in ``graph.notes``.
@@ -53,6 +58,7 @@ def load(
     how: dict[str, Any] = {
         "columns": columns,
         "labels": labels,
+        "types": types,
         "holdout": holdout,
         "seed": seed,
         "weights": weights,
@@ -66,9 +72,18 @@ def load(
         folder = _named(source, announce) if isinstance(source, str) else None
         name = str(source) if folder else None
         graph = read_graph(folder or source, header=header, name=name, reading=reading, **how)
+    if type_relation is not None:
+        if types is not None:
+            raise InputError("Types come from a table or from a relation, not from both.")
+        graph = replace(graph, types=graph.types_by(type_relation))
     for note in graph.notes:
         warnings.warn(note, HaleWarning, stacklevel=2)
     return graph
+
+
+def open_graph(source: object) -> Graph:
+    """A graph as it is; the name, path or table of one is loaded (``load``)."""
+    return source if isinstance(source, Graph) else load(source)
 
 
 def _named(name: str, announce: Announce | None) -> Path | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
@@ -14,7 +15,8 @@ from hale.data.sources.assemble import assemble, codes_of_names, distinct, split
 from hale.data.sources.compression import UNPACKERS
 from hale.data.sources.json_lines import SUFFIXES as JSON
 from hale.data.sources.rdf import SUFFIXES as RDF
-from hale.data.sources.triples import read_labels, read_triples
+from hale.data.sources.triples import read_labels, read_triples, read_types
+from hale.data.types import types_from_names
 from hale.errors import SourceError
 
 SPLIT_STEMS = {
@@ -32,6 +34,7 @@ def read_graph(
     columns: str | None = None,
     header: bool | None = None,
     labels: object | None = None,
+    types: object | None = None,
     holdout: float = 0.05,
     seed: int = 0,
     weights: str | None = None,
@@ -43,10 +46,10 @@ def read_graph(
 
     A single file is split by ``seed``: ``holdout`` of its triples go to valid
     and as many to test, none with an entity or relation that train lacks.
-    ``labels`` is a file or table of id and readable name, or a mapping; a ``labels.tsv``
-    beside the splits is found by itself. ``reading`` is called with the path of each file of
-    triples; what it returns follows the bytes. ``weights`` is the column of weights of the
-    training triples, by name or number.
+    ``labels`` is a file or table of id and readable name, or a mapping, ``types`` one of entity
+    and type; a ``labels.tsv`` or ``types.tsv`` beside the splits is found by itself. ``reading``
+    is called with the path of each file of triples; what it returns follows the bytes.
+    ``weights`` is the column of weights of the training triples, by name or number.
     """
     path = Path(path)
     sources: dict[str, object] = {"train": path}
@@ -60,6 +63,7 @@ def read_graph(
     if files is not None:
         sources = dict(_split_files(path, files))
         labels = _one_of(path, files, ("labels",), (".tsv",)) if labels is None else labels
+        types = _one_of(path, files, ("types",), (".tsv",)) if types is None else types
     return _read(
         name or path.resolve().name.split(".")[0],
         sources,
@@ -67,6 +71,7 @@ def read_graph(
         columns=columns,
         header=header,
         labels=labels,
+        types=types,
         holdout=holdout,
         seed=seed,
         weights=weights,
@@ -82,6 +87,7 @@ def graph_from_tables(
     *,
     columns: str | None = None,
     labels: object | None = None,
+    types: object | None = None,
     name: str = "graph",
     holdout: float = 0.05,
     seed: int = 0,
@@ -102,6 +108,7 @@ def graph_from_tables(
         columns=columns,
         header=None,
         labels=labels,
+        types=types,
         holdout=holdout,
         seed=seed,
         weights=weights,
@@ -117,6 +124,7 @@ def _read(
     columns: str | None,
     header: bool | None,
     labels: object | None,
+    types: object | None,
     holdout: float,
     seed: int,
     weights: str | None,
@@ -152,7 +160,10 @@ def _read(
         named |= labels if isinstance(labels, Mapping) else read_labels(labels, skip_bad=skip_bad)
     if "test" not in rows and isinstance(sources["train"], Path):
         notes.append("there is no test split, so nothing to evaluate the run on")
-    return assemble(name, rows, labels=named, notes=notes)
+    graph = assemble(name, rows, labels=named, notes=notes)
+    if types is None:
+        return graph
+    return replace(graph, types=types_from_names(read_types(types), graph.entities))
 
 
 def _merged(told: Sequence[tuple[str, Sequence[str]]]) -> list[str]:

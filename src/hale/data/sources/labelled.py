@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -64,8 +64,11 @@ def read_labelled(
     return LabelledTriples(ids[good], labels, faults, found.notes)
 
 
-def triples_of(rows: Iterable[Sequence[str]] | str | Path | Ids, graph: Graph) -> Ids:
-    """Triples of names, or of ids already, as ids (n, 3); all unknown names in one error."""
+def triples_of(rows: object, graph: Graph) -> Ids:
+    """Triples as ids (n, 3): rows of names, a frame or file of them, or an array of ids already.
+
+    All unknown names are told in one error.
+    """
     if isinstance(rows, np.ndarray) and np.issubdtype(rows.dtype, np.integer):
         limits = (len(graph.entities), len(graph.relations), len(graph.entities))
         if rows.ndim != 2 or rows.shape[1] != 3 or (rows < 0).any() or (rows >= limits).any():
@@ -74,7 +77,8 @@ def triples_of(rows: Iterable[Sequence[str]] | str | Path | Ids, graph: Graph) -
                 f"{limits[1]:,} relations, got shape {rows.shape}."
             )
         return rows.astype(np.int64)
-    given = rows if isinstance(rows, str | Path) or hasattr(rows, "columns") else list(rows)
+    is_rows = isinstance(rows, Iterable) and not isinstance(rows, str | Path)
+    given = list(rows) if is_rows and not hasattr(rows, "columns") else rows  # type: ignore[call-overload]
     if isinstance(given, list) and not given:
         return np.empty((0, 3), dtype=np.int64)
     return read_labelled(given, graph, what="the triples").triples

@@ -75,6 +75,12 @@ NAMES = Layout(
     {"entity": ("id", "entity", "entityid", "name"), "label": ("label", "name")},
     may_be_blank=frozenset({"label"}),
 )
+TYPES = Layout(
+    "entity and type",
+    "types",
+    ("entity", "type"),
+    {"entity": ("id", "entity", "name"), "type": ("type", "class", "kind")},
+)
 
 
 @dataclass(frozen=True)

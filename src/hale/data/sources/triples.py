@@ -9,7 +9,7 @@ import polars as pl
 
 from hale.data.progress import Announce
 from hale.data.sources.doubts import doubts
-from hale.data.sources.layout import NAMES, ROLES, TRIPLES
+from hale.data.sources.layout import NAMES, ROLES, TRIPLES, TYPES
 from hale.data.sources.reader import read_records
 from hale.errors import SourceError
 
@@ -87,3 +87,10 @@ def read_labels(source: object, *, skip_bad: bool = False) -> dict[str, str]:
     named = found.rows.filter(pl.col("label") != "")
     named = named.unique("entity", keep="first", maintain_order=True)
     return dict(named.select("entity", "label").iter_rows())
+
+
+def read_types(source: object, *, skip_bad: bool = False) -> pl.DataFrame:
+    """Types: a file or table of entity and type, one a row; an entity may have several."""
+    found = read_records(source, TYPES, what="the table of types")
+    found.refuse(skip_bad=skip_bad)
+    return found.rows.select("entity", "type")

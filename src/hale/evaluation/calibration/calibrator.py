@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hale.data.graph import Graph, Ids
+from hale.data.sources.labelled import triples_of
 from hale.errors import InputError, RunError, UnknownNameError
 from hale.evaluation.calibration.fits import METHODS, MINIMUM, Fit, Fits
 from hale.evaluation.calibration.negatives import corrupt
@@ -18,7 +19,7 @@ from hale.models import Model
 from hale.models.base import LAST
 from hale.runs.folder import RunFolder
 from hale.runs.lock import writing_run
-from hale.runs.run import Run
+from hale.runs.run import Run, RunSource, open_run
 
 CALIBRATION = "calibration.json"
 
@@ -27,7 +28,7 @@ Floats = NDArray[np.float64]
 SAMPLED, GIVEN = "sampled", "given"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Calibration:
     """How a run's scores become probabilities.
 
@@ -60,6 +61,12 @@ class Calibration:
     def threshold(self, relations: Ids) -> Floats:
         """The score from which a triple counts as true: (n,) -> (n,)."""
         return self.fits.thresholds(relations)
+
+    def __repr__(self) -> str:
+        return (
+            f"Calibration({self.method} against {self.negatives} negatives, of step {self.step}; "
+            f"{len(self.fits.by_relation)} relations have a curve of their own)"
+        )
 
     def as_dict(self, graph: Graph) -> dict[str, Any]:
         """Ready for JSON, with the relations by name."""
@@ -96,30 +103,34 @@ class Calibration:
 
 
 def calibrate(
-    run: Run,
+    run: RunSource,
     *,
     method: str = "isotonic",
-    negatives: Ids | None = None,
+    negatives: object | None = None,
     seed: int = 0,
     save: bool = True,
 ) -> Calibration:
     """Fit probabilities on the validation triples against negatives, and keep them.
 
-    ``negatives`` are triples of ids (n, 3) known to be false, in the manner of
-    CoDEx; without them each validation triple is corrupted once (``corrupt``).
+    ``negatives`` are triples known to be false, in the manner of CoDEx: ids (n, 3), rows of names,
+    or a frame or file of them; without them each validation triple is corrupted once (``corrupt``).
     A relation with fewer than MINIMUM = 10 triples, both kinds together, is judged
     by the fit of all relations. A run in a folder keeps the calibration
     there, in calibration.json, unless ``save`` is off.
     """
     if method not in METHODS:
         raise UnknownNameError("method of calibration", method, METHODS)
+    run = open_run(run)
     graph = run.graph
     if not len(graph.valid):
         raise InputError(
             f"The graph {graph.name!r} has no valid triples to calibrate on; train on a folder "
             "with a valid split, or on a single file with a held-out share."
         )
-    false = corrupt(graph, graph.valid, seed=seed) if negatives is None else negatives
+    if negatives is None:
+        false = corrupt(graph, graph.valid, seed=seed)
+    else:
+        false = triples_of(negatives, graph)
     if not len(false):
         raise InputError(
             "There are no negatives to calibrate against"
@@ -146,12 +157,13 @@ def calibrate(
     return found
 
 
-def load_calibration(run: Run) -> Calibration | None:
+def load_calibration(run: RunSource) -> Calibration | None:
     """The calibration kept with a run; None where there is none.
 
     One that was made for other weights is an error: its probabilities are of
     scores that this model does not give.
     """
+    run = open_run(run)
     if run.path is None or not RunFolder(run.path).has(CALIBRATION):
         return None
     folder = RunFolder(run.path)

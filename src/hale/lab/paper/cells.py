@@ -22,7 +22,7 @@ from hale.data.graph import Graph
 from hale.errors import HaleWarning
 from hale.evaluation.evaluator import evaluate
 from hale.lab.bench.machine import machine
-from hale.runs.folder import SETTINGS
+from hale.runs.header import SETTINGS
 from hale.runs.run import Run, load_run
 from hale.runs.systems import complete, train_alike
 from hale.settings import make_settings

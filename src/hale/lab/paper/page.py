@@ -12,7 +12,7 @@ from hale.lab.paper.cells import Filled, read_cells
 from hale.lab.paper.experiments import EXPERIMENTS, Experiment
 from hale.lab.paper.figures import draw_curves, draw_functions, draw_points, project_points
 from hale.lab.paper.render import longest, render_page
-from hale.runs.folder import SETTINGS
+from hale.runs.header import SETTINGS
 from hale.runs.run import load_run
 
 

@@ -8,12 +8,14 @@ found and, under `found`, how; `[hale.any]` has what a model's own table leaves 
 from __future__ import annotations
 
 import tomllib
+import warnings
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-from hale.errors import InputError
+from hale.errors import HaleWarning
+from hale.settings.recipes.from_file import chosen_by_file, read_given_recipe
 from hale.settings.recipes.rule import GraphCounts, by_rule
 
 FOLDER = Path(__file__).parent
@@ -77,16 +79,46 @@ def recipe_values(
 ) -> dict[str, object]:
     """What a recipe says: 'auto' the graph's own or the rule's, 'paper' the paper's, 'none'.
 
-    ``budget`` is the time of the run in seconds, if it has one, and ``epochs`` how many that makes,
-    if it is known.
+    Any other name is that of a file, whose settings are taken for any graph; if it was found on
+    one of another size, that is warned of. ``budget`` is the time of the run in seconds, if it
+    has one, and ``epochs`` how many that makes, if it is known.
     """
     if name not in NAMES:
-        raise InputError(f"A recipe is one of {', '.join(NAMES)}, got {name!r}.")
+        content = read_given_recipe(Path(name))
+        _warn_of_size(name, content, graph)
+        return settings_in(content, strategy, model, budget)
     if name == "paper":
         return paper_recipe(strategy, model)
     if name == "auto" and graph is not None:
         return recipe_for(graph, strategy, model, budget, epochs)
     return {}
+
+
+def named_recipe(name: str) -> tuple[Path, Mapping[str, Any]]:
+    """The recipe of a data set, the paper's, or that of a file, with the path of its file."""
+    shipped = {**recipe_files(), "paper": FOLDER / "paper.toml"}
+    if name in shipped:
+        return shipped[name], read_recipe(shipped[name])
+    return Path(name), read_given_recipe(Path(name))
+
+
+def chosen_by(name: str, given: Mapping[str, object]) -> dict[str, object]:
+    """The model, strategy and dim that a recipe brings along, if it is a file."""
+    return {} if name in NAMES else chosen_by_file(Path(name), given)
+
+
+def _warn_of_size(name: str, content: Mapping[str, Any], graph: GraphCounts | None) -> None:
+    if graph is not None and (graph.num_entities, graph.num_train) != (
+        content["entities"],
+        content["train"],
+    ):
+        warnings.warn(
+            f"the recipe {name} was found on a graph of {content['entities']:,} entities and "
+            f"{content['train']:,} training facts; this one has {graph.num_entities:,} and "
+            f"{graph.num_train:,}, so it is a start and not tuned",
+            HaleWarning,
+            stacklevel=2,
+        )
 
 
 def settings_in(

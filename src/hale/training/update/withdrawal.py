@@ -47,7 +47,7 @@ def withdraw_until(model: Model, graph: Graph, triples: Ids, *, first: int, leas
     model.eval()
     if not len(triples) or not len(trained):
         return 1.0
-    ranks = MovingRanks(model, graph.both_directions(triples), graph.known(), first)
+    ranks = MovingRanks(model, graph.both_directions(triples), graph.known_answers, first)
 
     def mrr_at(factor: float) -> float:
         with torch.no_grad():

@@ -1,0 +1,166 @@
+"""The scores of the candidates of many queries, and the best of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from hale.data.keys import Ids, places_in
+from hale.data.known_answers import KnownAnswers
+from hale.engine.topk import merged, top
+from hale.evaluation.candidates import Candidates
+from hale.evaluation.spans import (
+    Span,
+    chunk_size,
+    chunks_of,
+    refuse_non_finite,
+    score_queries,
+    spans_of,
+    width_of,
+)
+from hale.models import Model
+from hale.models.base import LAST
+
+# Rows are gathered where candidates are at most this share of all entities; else all are scored,
+# and the others left out. Gathered rows cost a copy more than those that lie side by side.
+GATHERED = 0.5
+
+
+class CandidateScores(NamedTuple):
+    """Some queries with the scores of a part of the entities."""
+
+    rows: Ids  # (b,) which of the queries
+    scores: Tensor  # (b, K), minus infinity where an entity is no candidate
+    entities: Tensor  # (K,) of the columns, ascending
+    known: tuple[Tensor, Tensor]  # rows and columns of the scores that are known answers
+    last: bool  # whether these queries have no other part
+
+
+def score_candidates(
+    model: Model,
+    given: Ids,
+    relations: Ids,
+    candidates: Candidates,
+    known: KnownAnswers | None = None,
+) -> Iterator[CandidateScores]:
+    """The scores of the candidates of queries (n,), (n,), block after block.
+
+    Queries of a relation with few candidates are scored against those alone, so they cost what
+    the candidates cost; the others against all entities. So the blocks do not come in the order
+    of the queries, but each query's one after the other; one without candidates has none.
+    ``known`` tells which answers to find among them. Memory is that of ``score_queries``.
+    """
+    asked, which = np.unique(relations, return_inverse=True)
+    allowed = [candidates.of(relation) for relation in asked.tolist()]
+    # a model with scores of its own (another library's) has no rows to gather
+    most = GATHERED * model.size.num_entities if type(model).score_all is Model.score_all else -1
+    narrow = np.array([ids is not None and len(ids) <= most for ids in allowed], dtype=bool)
+    blocks = [_all_entities(model, given, relations, allowed, which, ~narrow, known)]
+    order = np.argsort(which, kind="stable")
+    ends = np.cumsum(np.bincount(which, minlength=len(asked))).tolist()
+    for ids, few, start, end in zip(allowed, narrow, [0, *ends], ends, strict=False):
+        if few and ids is not None:
+            blocks.append(_gathered(model, given, relations, ids, order[start:end], known))
+    for scored in (block for part in blocks for block in part):
+        scores = scored.scores
+        # the given entity where it is no answer to its own query
+        own = torch.from_numpy(given[scored.rows]).to(scores.device)
+        columns = torch.searchsorted(scored.entities, own).clamp_max(scores.shape[1] - 1)
+        barred = torch.from_numpy(~candidates.loops[relations[scored.rows]]).to(scores.device)
+        out = (barred & (scored.entities[columns] == own)).nonzero().squeeze(1)
+        scores.index_put_((out, columns[out]), scores.new_tensor(-torch.inf))
+        yield scored
+
+
+def _all_entities(
+    model: Model,
+    given: Ids,
+    relations: Ids,
+    allowed: list[Ids | None],
+    which: Ids,
+    wide: NDArray[np.bool_],
+    known: KnownAnswers | None,
+) -> Iterator[CandidateScores]:
+    """Queries whose relation, the ``which``-th, is ``wide``; who may not answer is left out."""
+    rows = np.flatnonzero(wide[which])
+    for scored in score_queries(model, given[rows], relations[rows], known):
+        scores, first = scored.scores, scored.first
+        span = Span(first, first + scores.shape[1])
+        here, own = np.unique(which[rows[scored.part]], return_inverse=True)
+        limits = [allowed[number] for number in here.tolist()]
+        if any(ids is not None for ids in limits):
+            out = torch.from_numpy(np.stack([_outside(ids, span) for ids in limits]))
+            out = out.to(scores.device)
+            scores.masked_fill_(out[torch.from_numpy(own)] if len(out) > 1 else out, -torch.inf)
+        entities = torch.arange(*span, device=scores.device)
+        last = span.last == model.size.num_entities
+        yield CandidateScores(rows[scored.part], scores, entities, scored.known, last)
+
+
+def _gathered(
+    model: Model,
+    given: Ids,
+    relations: Ids,
+    ids: Ids,
+    rows: Ids,
+    known: KnownAnswers | None,
+) -> Iterator[CandidateScores]:
+    """Queries (m,) ``rows`` of one relation, against the rows of its candidates (K,) alone."""
+    spans = spans_of(0, len(ids), width_of(model))
+    device = model.entities().device
+    entities = torch.from_numpy(ids).to(device)
+    widest = max((span.last - span.first for span in spans), default=1)
+    for part in chunks_of(given[rows], relations[rows], chunk_size(widest), known):
+        mine = rows[part]
+        head, relation = (torch.from_numpy(x[mine]).to(device) for x in (given, relations))
+        at = columns = np.empty(0, dtype=np.int64)
+        if known is not None:
+            at, answers = known.of(given[mine], relations[mine])
+            columns = places_in(ids, answers)  # -1, inside no span, if it is no candidate
+        for span in spans:
+            some = entities[slice(*span)]
+            scores = model.score_rows(head, relation, some)
+            refuse_non_finite(scores)
+            inside = (columns >= span.first) & (columns < span.last)
+            pairs = at[inside], columns[inside] - span.first
+            here, there = (torch.from_numpy(x).to(device) for x in pairs)
+            yield CandidateScores(mine, scores, some, (here, there), span == spans[-1])
+
+
+def best_candidates(
+    model: Model,
+    given: Ids,
+    relations: Ids,
+    k: int,
+    candidates: Candidates,
+    without: KnownAnswers | None = None,
+) -> Iterator[tuple[Ids, Tensor, Tensor]]:
+    """The k best answers to queries (n,), (n,), a chunk of them after the other, best first.
+
+    -> which of the queries (b,), scores (b, j) and entities (b, j), j at most k. A place that no
+    candidate fills is minus infinity, and so is what the model rules out; a query without
+    candidates does not come. The answers that ``without`` knows of are left out.
+    """
+    best: tuple[Tensor, Tensor] | None = None
+    for block in score_candidates(model, given, relations, candidates, without):
+        block.scores.index_put_(block.known, block.scores.new_tensor(-torch.inf))
+        values, columns = top(block.scores, k)
+        best = merged(best, (values, block.entities[columns]), k)
+        if block.last:
+            values, entities = best
+            yield block.rows, values.masked_fill(values <= LAST / 2, -torch.inf), entities
+            best = None
+
+
+def _outside(ids: Ids | None, span: Span) -> NDArray[np.bool_]:
+    """Which entities of a span are not among some (ascending): -> (K,)."""
+    out = np.full(span.last - span.first, ids is not None)
+    if ids is not None:
+        start, end = np.searchsorted(ids, span)
+        out[ids[start:end] - span.first] = False
+    return out

@@ -1,0 +1,180 @@
+"""train(): every setting by name. Written by scripts/write_train.py; do not edit."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal
+
+from hale.data.graph import Graph
+from hale.runs.run import Run
+from hale.settings import Settings
+from hale.training.observer import Observer
+from hale.training.start import train as start
+
+
+def train(
+    graph: Graph | str | Path | object | None,
+    settings: Settings | None = None,
+    *,
+    out: str | Path | None = None,
+    resume: bool = False,
+    overwrite: bool = False,
+    observer: Observer | None = None,
+    progress: bool = False,
+    track: str | None = None,
+    recipe: Literal["auto", "paper", "none"] | None = None,
+    model: str | None = None,
+    dim: int | None = None,
+    init_scale: float | None = None,
+    near: float | None = None,
+    similarity: Literal["l2", "dot", "hyperbolic"] | None = None,
+    biases: bool | None = None,
+    heights: bool | None = None,
+    loops: bool | None = None,
+    dropout: float | None = None,
+    dropout_start: float | None = None,
+    precision: Literal["float32", "float64"] | None = None,
+    strategy: str | None = None,
+    activation: str | None = None,
+    beta: float | None = None,
+    gamma: float | None = None,
+    weight: float | None = None,
+    alpha: float | None = None,
+    queries: int | None = None,
+    square: bool | None = None,
+    relation_scale: bool | None = None,
+    leave_out_known: bool | None = None,
+    block: float | str | None = None,
+    gamma_start: float | None = None,
+    gamma_two_way: float | None = None,
+    query_power: float | None = None,
+    negatives: int | None = None,
+    margin: float | None = None,
+    temperature: float | None = None,
+    negative_weight: float | None = None,
+    penalty: float | None = None,
+    penalty_power: float | None = None,
+    optimizer: Literal["adam", "adagrad"] | None = None,
+    learning_rate: float | None = None,
+    decay: float | None = None,
+    batch_size: int | None = None,
+    budget: float | str | None = None,
+    epochs: int | None = None,
+    patience: int | None = None,
+    validate_every: int | str | None = None,
+    validation_sample: int | None = None,
+    seed: int | None = None,
+    threads: int | None = None,
+    device: Literal["auto", "cpu", "cuda", "mps"] | None = None,
+    **others: object,
+) -> Run:
+    """Train a model on a graph and return the run in the state that validation kept.
+
+    ``graph`` is a Graph, or whatever ``hale.load`` takes: a data set's name, a path, a frame.
+    Give ``settings``, or their values by name: ``train(graph, model="rotl",
+    dim=32, budget="60s")``; both mean the same, and what is not given is completed as suits the
+    strategy, the model, the graph and the time (``suited``). With ``out`` the run lives in that
+    folder from the first moment, nobody else may write it meanwhile, and a run that is there is
+    replaced only on request (``overwrite=True``). Ctrl-C stops after the step at hand with
+    everything saved; ``run.summary.stopped_by`` says so.
+
+    ``resume=True`` goes on with the run in ``out`` after any kind of end, with
+    the settings and the graph that it has; those given beside it must agree.
+
+    ``progress=True`` tells on stderr how it goes, also in a notebook. ``track`` writes losses and
+    validations where TensorBoard ('tensorboard'), MLflow ('mlflow') or Weights & Biases ('wandb',
+    offline) look for them; ``observer`` is told of every step and validation.
+
+    Settings, each None unless given, then as told here; d, lambda_, lr are other words for dim,
+    weight, learning_rate:
+
+    recipe (Literal["auto", "paper", "none"]; 'auto'): What fills in settings that are not
+        given: auto (the graph's recipe, or a rule by its size), paper or none.
+    model (str; 'rotl'): Model; 'hale models' lists them.
+    dim (int; 32): Size of an entity vector (d).
+    init_scale (float; 0.1): Standard deviation of the entity vectors at the start.
+    near (float; as suits the model and the strategy, in general 0.0): How near to changing
+        nothing relations start: the share taken away of their turns beyond a quarter, or of
+        their negative factors.
+    similarity (Literal["l2", "dot", "hyperbolic"]; the model's own, or the one its strategy
+        takes): How a query meets an entity: l2, dot or hyperbolic.
+    biases (bool; as suits the model and the strategy): Train a bias for every head and tail
+        entity.
+    heights (bool; False): Train a height for every entity: a coordinate that queries have not,
+        by which rare answers stand back.
+    loops (bool; True): Let an entity be an answer to a query about itself even where (almost)
+        no training fact of the relation has it so.
+    dropout (float; as suits the model and the strategy, in general 0.0): Share of a query's
+        coordinates zeroed in training.
+    dropout_start (float; as suits the model and the strategy): Dropout at the start, going to
+        dropout over the run.
+    precision (Literal["float32", "float64"]; 'float32'): Numbers: float32 or float64.
+    strategy (str; as suits the model and the strategy, in general 'hale'): Training strategy;
+        'hale strategies' lists them.
+    activation (str; as suits the model and the strategy, in general 'hanon'): Activation (h):
+        hanon, halin, xexp, double, arctanh or identity.
+    beta (float; 3.0): Slope of the activation, its soft constraint (β).
+    gamma (float; as suits the model and the strategy, in general 6.0): Upper bound of the
+        activation, its hard constraint (γ).
+    weight (float; as suits the model and the strategy, in general 1.0): Weight of alignment
+        against uniformity (λ in the paper).
+    alpha (float; by queries): Share of a batch's queries sampled for uniformity (α).
+    queries (int; 100; under hale without a recipe 200): Number of sampled queries a step, in
+        place of α.
+    square (bool; True): Square the activated positives (PosSquare).
+    relation_scale (bool; with an activation): Train a scale per relation inside the activation
+        (RelRatio, c_r).
+    leave_out_known (bool; as suits the model and the strategy, in general True): Leave a
+        query's known answers out of its uniformity sum.
+    block (float | str; as suits the model and the strategy, in general 'all'): Entities that a
+        step's sums run over, drawn in turns: a number (4096), a share (0.1) or all, as in the
+        paper.
+    gamma_start (float; gamma throughout): Upper bound at the start; the bounds go from there
+        over the run.
+    gamma_two_way (float; gamma for all): Upper bound for relations that mostly run both ways,
+        in place of gamma.
+    query_power (float; 0.0): Draw a query with k known answers by k to minus this power.
+    negatives (int; 50): Sampled negatives a positive (samneg, advneg).
+    margin (float; as suits the model and the strategy, in general 0.0): Added to scores before
+        they are told apart (samneg, advneg).
+    temperature (float; 1.0): Sharpness of the negatives' weights (advneg).
+    negative_weight (float; 0.01): Weight of triples that are not positive, under the square
+        loss.
+    penalty (float; as suits the model and the strategy, in general 0.0): Weight of a penalty on
+        the vectors that a batch uses.
+    penalty_power (float; 3.0): Power of that penalty: 2, or 3 for the nuclear 3-norm.
+    optimizer (Literal["adam", "adagrad"]; 'adam'): Optimiser: adam or adagrad.
+    learning_rate (float; as suits the model and the strategy, in general 0.01): Learning rate
+        before it falls.
+    decay (float; 0.4): Last share of the run over which the rate falls to zero.
+    batch_size (int; as suits the model and the strategy, in general 4096): Positive triples a
+        step, both directions.
+    budget (float | str; 120s, without another limit): Seconds of training, validation excluded
+        (60s, 10m).
+    epochs (int; no limit): Passes over the training triples.
+    patience (int; no limit): Validations in a row without a better MRR.
+    validate_every (int | str; a tenth of the run; 5 epochs under patience alone): Time (15s) or
+        number of epochs (5) between validations.
+    validation_sample (int; all below 5,000, else 2,500; fewer where a budget is short):
+        Validation triples ranked while training (others at its end).
+    seed (int; 0): Seed of initialisation, order and sampling.
+    threads (int; as PyTorch chooses): CPU threads.
+    device (Literal["auto", "cpu", "cuda", "mps"]; 'auto'): auto, cpu, cuda or mps.
+    """
+    given = {
+        name: value
+        for name, value in locals().items()
+        if name in Settings.model_fields and value is not None
+    }
+    return start(
+        graph,
+        settings,
+        out=out,
+        resume=resume,
+        overwrite=overwrite,
+        observer=observer,
+        progress=progress,
+        track=track,
+        **given,
+        **others,
+    )
