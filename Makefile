@@ -2,18 +2,33 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: setup demo test test-without-compiler check mutants sanitize format clean
+.PHONY: install setup demo test test-without-compiler check mutants sanitize format clean
+
+install: .venv/.demo
 
 setup: .venv/.ready
 
-.venv/.ready: pyproject.toml constraints.txt CMakeLists.txt $(wildcard native/*)
+SOURCES := pyproject.toml constraints.txt CMakeLists.txt $(wildcard native/*)
+
+# $(call install,WHAT): hale from this folder, and what WHAT asks for.
+define install
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "hale needs Python 3.11 or newer; set PYTHON=python3.11")'
 	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev]'
+	$(BIN)/python -m pip install --disable-pip-version-check --constraint constraints.txt --editable $(1)
+endef
+
+.venv/.ready: $(SOURCES)
+	$(call install,'.[dev]' --quiet)
+	touch .venv/.demo $@
+
+# What using hale takes, without the tools for tests and checks.
+.venv/.demo: $(SOURCES)
+	@echo 'Setting up .venv, once:'
+	$(call install,.)
 	touch $@
 
-demo: setup
-	$(BIN)/hale train wordnet --model rotl --dim 32 --budget 60s --out runs/demo --overwrite
+demo: .venv/.demo
+	$(BIN)/hale train wordnet --model rotl --dim 32 --budget 30s --out runs/demo --overwrite
 	$(BIN)/hale predict runs/demo --head dog.n.01 --relation hypernym -k 5
 	$(BIN)/hale predict runs/demo --relation part_meronym --tail everest.n.01 -k 5
 	$(BIN)/hale predict runs/demo --head namibia.n.01 --relation instance_hypernym -k 5

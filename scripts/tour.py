@@ -1,10 +1,10 @@
-"""Run every command of the tour and write what it printed into the README.
+"""Run every command of the tour and write docs/tour.md: input files, commands, what they printed.
 
-    python scripts/tour.py            run all (about three minutes), rewrite README.md's tour
-    python scripts/tour.py --check    only compare the README's commands with those below
+    python scripts/tour.py            run all (about three minutes), write docs/tour.md
+    python scripts/tour.py --check    only compare the page's files and commands with those below
 
 The tour works on the bundled WordNet in a temporary folder. Its output is cut to a few lines a
-command; nothing else is changed, so the README cannot say what the program does not.
+command; nothing else is changed, so the page cannot say what the program does not.
 """
 
 from __future__ import annotations
@@ -18,9 +18,14 @@ import sys
 import tempfile
 from pathlib import Path
 
-README = Path(__file__).resolve().parent.parent / "README.md"
-BEGIN, END = "<!-- tour: written by scripts/tour.py -->", "<!-- end of tour -->"
+PAGE = Path(__file__).resolve().parent.parent / "docs" / "tour.md"
 WIDTH = 118
+OPENING = """# A tour of the commands
+
+Each command with what it printed, on the bundled WordNet. `python scripts/tour.py` runs all of
+them (three minutes on two cores) and writes this page. Where a command reads a file, the file
+stands before it, its columns parted by tabs.
+"""
 
 # (what it is for, the command, lines shown)
 STEPS = (
@@ -101,38 +106,47 @@ def shown(output: str, lines: int) -> str:
     return "\n".join(f"    {row}" for row in kept)
 
 
+def inputs(command: str) -> list[str]:
+    """The files that a command reads, each as the page shows it."""
+    read = [name for name in FILES if name in shlex.split(command)]
+    return [f"`{name}`:\n\n{shown(FILES[name], 10)}\n" for name in read]
+
+
 def tour() -> str:
-    """The whole section."""
-    parts = [BEGIN, ""]
+    """The whole page."""
+    parts = [OPENING]
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         for file, content in FILES.items():
             (folder / file).write_text(content)
         for what, command, lines in STEPS:
-            if what:
-                parts += [what, ""]
-            parts += [f"    $ {command}", shown(run(command, folder), lines), ""]
-    return "\n".join([*parts, END])
+            parts += [f"{what}\n"] if what else []
+            parts += inputs(command)
+            parts.append(f"    $ {command}\n{shown(run(command, folder), lines)}\n")
+    return "\n".join(parts)
 
 
 def commands(text: str) -> list[str]:
-    """The commands that a tour in a text shows."""
-    inside = text.partition(BEGIN)[2].partition(END)[0]
-    return re.findall(r"^    \$ (.*)$", inside, flags=re.M)
+    """The commands that a page shows."""
+    return re.findall(r"^    \$ (.*)$", text, flags=re.M)
+
+
+def stale(text: str) -> str | None:
+    """In what a page's commands and files are not those of this script."""
+    if commands(text) != [command for _, command, _ in STEPS]:
+        return "commands"
+    files = [block for _, command, _ in STEPS for block in inputs(command)]
+    return None if all(block in text for block in files) else "files"
 
 
 def main() -> None:
-    """Rewrite the README's tour, or check its commands."""
+    """Write the page, or check it."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--check", action="store_true")
-    text = README.read_text()
-    if parser.parse_args().check:
-        if commands(text) != [command for _, command, _ in STEPS]:
-            raise SystemExit("The README's tour is not that of scripts/tour.py; run it again.")
-        return
-    before, _, rest = text.partition(BEGIN)
-    after = rest.partition(END)[2]
-    README.write_text(before + tour() + after)
+    if not parser.parse_args().check:
+        PAGE.write_text(tour(), encoding="utf-8")
+    elif what := stale(PAGE.read_text(encoding="utf-8")):
+        raise SystemExit(f"The {what} of docs/tour.md are not those of scripts/tour.py; run it.")
 
 
 if __name__ == "__main__":

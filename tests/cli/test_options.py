@@ -68,7 +68,7 @@ def given_by(*arguments: str) -> dict[str, Any]:
     app = typer.Typer()
 
     @app.command()
-    @settings_options(after="last")
+    @settings_options()
     def command(*, last: bool = False, **given: Any) -> None:
         assert last is False
         told.append(given)

@@ -1,4 +1,4 @@
-"""The tour of the README: its commands are the script's, and it leaves none out."""
+"""The tour: the page has the script's commands and files, and leaves no command out."""
 
 from __future__ import annotations
 
@@ -14,21 +14,24 @@ ROOT = Path(__file__).parent.parent.parent
 sys.path.insert(0, str(ROOT / "scripts"))
 tour = pytest.importorskip("tour")
 
-# Commands that a tour of a minute cannot show: they train for long, or measure the machine.
-ELSEWHERE = {"bench", "reproduce", "tune", "models", "datasets"}
+# Commands that other pages show: they train for long, measure the machine, or look up a name.
+ELSEWHERE = {"bench", "reproduce", "tune", "recipe", "models", "datasets", "find"}
 
 
 def test_every_command_is_toured_or_said_elsewhere() -> None:
     commands = set(typer.main.get_command(app).commands)  # type: ignore[attr-defined]
     toured = {command.split()[1] for _, command, _ in tour.STEPS}
     assert toured | ELSEWHERE == commands
-    readme = tour.README.read_text()
-    assert all(f"hale {name}" in readme for name in ELSEWHERE)
+    pages = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]
+    text = "\n".join(page.read_text(encoding="utf-8") for page in pages)
+    assert [name for name in sorted(ELSEWHERE) if f"hale {name}" not in text] == []
 
 
-def test_the_readme_shows_the_scripts_commands() -> None:
-    shown = tour.commands(tour.README.read_text())
-    assert shown == [command for _, command, _ in tour.STEPS], "run scripts/tour.py again"
+def test_the_page_shows_the_scripts_commands_and_files() -> None:
+    page = tour.PAGE.read_text(encoding="utf-8")
+    assert tour.stale(page) is None, "run scripts/tour.py again"
+    assert tour.stale(page.replace("paw.n.01\n", "claw.n.01\n")) == "files"
+    assert tour.stale(page.replace("$ hale why", "$ hale whence")) == "commands"
 
 
 def test_output_is_cut_and_says_so() -> None:

@@ -18,6 +18,7 @@ from typer.core import TyperCommand, TyperGroup
 from hale import __version__
 from hale.cli import INTERRUPTED
 from hale.cli.controls import PlainConsole, escape_controls, json_line
+from hale.cli.groups import COMMAND_GROUPS, grouped
 from hale.errors import HaleError, HaleWarning
 
 if TYPE_CHECKING:
@@ -25,8 +26,8 @@ if TYPE_CHECKING:
     from hale.data.sources.labelled import LabelledTriples
     from hale.runs.run import Run
 
-# The commands and what they do, as --help lists them: the first line of their docstrings, so that
-# none of their modules has to be imported for it.
+# The commands and what they do: the first line of their docstrings, so that none of their modules
+# has to be imported for help. hale.cli.groups says under which heading help lists them.
 COMMANDS = {
     "predict": "Answer queries: tails of (head, relation), heads of (relation, tail), relations of "
     "both.",
@@ -79,6 +80,13 @@ class LazyCommands(TyperGroup):
         if args[0] in COMMANDS:
             self.add_command(load_command(args[0]))
         return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002
+        """Write the commands under their headings."""
+        width = max(len(name) for name in COMMANDS)
+        for heading, names in grouped(COMMANDS, COMMAND_GROUPS).items():
+            with formatter.section(heading):
+                formatter.write_dl([(name.ljust(width), COMMANDS[name]) for name in names])
 
     def make_context(self, *args: Any, **options: Any) -> Any:
         """Read the options before the command."""

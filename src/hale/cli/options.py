@@ -14,6 +14,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 import typer
 from typer.core import TyperCommand
 
+from hale.cli.groups import OPTION_GROUPS, grouped
 from hale.settings import BY_SYSTEM, Flags, Settings
 from hale.settings.glossary import GLOSSARY
 
@@ -81,20 +82,29 @@ def option(text: str, default: object, *flags: str) -> Any:
 
 
 class SettingsCommand(TyperCommand):
-    """A command with options for settings, whose help tells what models and strategies decide."""
+    """A command with options for settings: its help has them under headings.
+
+    Where models and strategies decide a default, the help tells what they decide.
+    """
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Read the arguments; --weights alone is the column of that name."""
         return super().parse_args(ctx, named_weights(args))
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
-        """Write the options, with the defaults that models and strategies decide."""
+        """Write arguments, then options by group, with the defaults that are decided later."""
         left = [one for one in self.params if BY_SYSTEM in (getattr(one, "help", None) or "")]
         if left:
             told = json.loads(TOLD.read_text(encoding="utf-8"))
             for one in left:
                 one.help = one.help.replace(BY_SYSTEM, told[str(one.name)])  # type: ignore[attr-defined]
-        super().format_options(ctx, formatter)
+        records = {str(one.name): one.get_help_record(ctx) for one in self.get_params(ctx)}
+        arguments = [str(one.name) for one in self.params if one.param_type_name == "argument"]
+        options = [name for name in records if name not in arguments]
+        sections = {"Arguments": arguments, **grouped(options, OPTION_GROUPS)}
+        for heading, names in sections.items():
+            with formatter.section(heading):
+                formatter.write_dl([records[name] for name in names if records[name] is not None])
         if len(left) > 1:  # all settings are there, and so are words of our own
             with formatter.section("Words"):
                 formatter.write_dl([(word, GLOSSARY[word]) for word in WORDS])
@@ -111,33 +121,27 @@ def named_weights(args: list[str]) -> list[str]:
 
 
 def settings_options(
-    *names: str, after: str, texts: Mapping[str, str] = {}, defaults: Mapping[str, str] = {}
+    *names: str, texts: Mapping[str, str] = {}, defaults: Mapping[str, str] = {}
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Options for settings (all, unless named) in place of a command's ``**given``.
 
     A setting's name, flags, type, description and default stand with its field; ``texts`` and
-    ``defaults`` replace the last two where a command means something else by it. Those that come
-    first follow the arguments, the others the parameter ``after``. The command is handed those
-    that the user gave.
+    ``defaults`` replace the last two where a command means something else by it. The command is
+    handed those that the user gave. ``hale.cli.groups`` says where help has them.
     """
     chosen = [name for name in Settings.model_fields if not names or name in names]
     assert set(names) <= set(chosen), "every name is that of a setting"
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
         own = [*inspect.signature(command, eval_str=True).parameters.values()][:-1]
-        made = {name: _parameter(name, texts.get(name), defaults.get(name)) for name in chosen}
-        first = [made[name] for name in chosen if flags_of(name).first]
-        rest = [made[name] for name in chosen if not flags_of(name).first]
-        arguments = [one for one in own if one.kind is not inspect.Parameter.KEYWORD_ONLY]
-        place = [one.name for one in own].index(after) + 1
-        ordered = [*arguments, *first, *own[len(arguments) : place], *rest, *own[place:]]
+        made = [_parameter(name, texts.get(name), defaults.get(name)) for name in chosen]
 
         @functools.wraps(command)
         def called(**values: Any) -> None:
             missing = {name for name in chosen if values[name] is None}
             command(**{name: value for name, value in values.items() if name not in missing})
 
-        called.__signature__ = inspect.Signature(ordered)  # type: ignore[attr-defined]
+        called.__signature__ = inspect.Signature([*own, *made])  # type: ignore[attr-defined]
         called.command_class = SettingsCommand  # type: ignore[attr-defined]
         return called
 

@@ -15,7 +15,7 @@ from hale.errors import InputError
 
 
 @reporting
-@settings_options(after="overwrite")
+@settings_options()
 def train(
     graph: Annotated[
         str | None,
@@ -85,8 +85,13 @@ def train(
 ) -> None:
     """Train a model on GRAPH and evaluate it on the test split.
 
+    Without any option it trains for two minutes, with settings that suit the graph:
+
+    \b
+      hale train facts.tsv --budget 5m --out runs/mine
+
     Symbols in brackets are those of the paper (Wang et al., WWW 2022).
-    """
+    """  # noqa: D301
     if graph is None and not resume:
         raise InputError("Name a graph: a data set ('hale datasets' lists them), folder or file.")
     if resume and (out_folder is None or overwrite):

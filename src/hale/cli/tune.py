@@ -17,10 +17,7 @@ NOT_HELD = ("budget", "epochs", "patience", "validate_every")
 
 
 @reporting
-@settings_options(
-    *(name for name in Settings.model_fields if name not in NOT_HELD),
-    after="folder",
-)
+@settings_options(*(name for name in Settings.model_fields if name not in NOT_HELD))
 def tune(
     graph: Annotated[
         str, typer.Argument(help="A data set's name, a folder or a file.", metavar="GRAPH")

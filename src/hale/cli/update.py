@@ -17,7 +17,6 @@ from hale.cli.options import Columns, Json, RunPath, Weights, option, settings_o
 @reporting
 @settings_options(
     *("budget", "epochs", "threads", "device"),
-    after="header",
     texts={
         "budget": "Seconds of training (30s, 5m).",
         "epochs": "Passes over the new facts.",

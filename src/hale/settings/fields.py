@@ -20,7 +20,6 @@ class Flags:
 
     names: tuple[str, ...] = ()  # --its-name if empty, with --no-its-name if it is yes or no
     unset: str | None = None  # in words, what happens where it is not given
-    first: bool = False  # whether it stands before the others in help
 
 
 class Settings(BaseModel):
@@ -32,17 +31,15 @@ class Settings(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
-    recipe: Annotated[str, BeforeValidator(path_as_text), Flags(first=True)] = Field(
+    recipe: Annotated[str, BeforeValidator(path_as_text)] = Field(
         "auto",
         description="What fills in settings that are not given: auto (the graph's recipe, or a "
         "rule by its size), paper, none, or a file that 'hale tune' wrote.",
     )
 
     # The model
-    model: Annotated[str, Flags(first=True)] = Field(
-        "rotl", description="Model; 'hale models' lists them."
-    )
-    dim: Annotated[int, Flags(("--dim", "-d"), first=True)] = Field(
+    model: str = Field("rotl", description="Model; 'hale models' lists them.")
+    dim: Annotated[int, Flags(("--dim", "-d"))] = Field(
         32, ge=1, description="Size of an entity vector (d)."
     )
     init_scale: float = Field(
@@ -83,7 +80,7 @@ class Settings(BaseModel):
     )
 
     # The objective
-    strategy: Annotated[str, Flags(unset=BY_SYSTEM, first=True)] = Field(
+    strategy: Annotated[str, Flags(unset=BY_SYSTEM)] = Field(
         "hale", description="Training strategy; 'hale strategies' lists them."
     )
     activation: Annotated[str, Flags(unset=BY_SYSTEM)] = Field(
@@ -167,12 +164,12 @@ class Settings(BaseModel):
     # When to stop, when to look
     budget: Annotated[
         Duration | None,
-        Flags(unset=f"{DEFAULT_BUDGET_SECONDS:.0f}s, without another limit", first=True),
+        Flags(unset=f"{DEFAULT_BUDGET_SECONDS:.0f}s, without another limit"),
     ] = Field(None, gt=0, description="Seconds of training, validation excluded (60s, 10m).")
-    epochs: Annotated[int | None, Flags(unset="no limit", first=True)] = Field(
+    epochs: Annotated[int | None, Flags(unset="no limit")] = Field(
         None, ge=1, description="Passes over the training triples."
     )
-    patience: Annotated[int | None, Flags(unset="no limit", first=True)] = Field(
+    patience: Annotated[int | None, Flags(unset="no limit")] = Field(
         None, ge=1, description="Validations in a row without a better MRR."
     )
     validate_every: Annotated[
