@@ -9,5 +9,7 @@ problems   errors as application/problem+json, in the words of the command line
 shapes     what is asked and answered, as the OpenAPI document declares it
 rest       the operations below /api/v1
 openapi    the document, from those declarations
+listening  an address, and the server behind it
+agents     the Model Context Protocol
 app        all of it as one ASGI application
 """
