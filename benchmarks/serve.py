@@ -45,7 +45,7 @@ TOKEN = "a token for this machine"  # noqa: S105
 QUERIES = 10_000
 WARM_UP = 3.0  # seconds that are not counted
 
-CASES = {
+CASES: dict[str, dict[str, Any]] = {
     "demo": {"clients": 10, "seconds": 20.0, "target": "p99 of 20 ms"},
     "million": {"clients": 10, "seconds": 20.0, "target": "p99 of 150 ms"},
     "flood": {
@@ -190,7 +190,8 @@ def page(found: dict[str, Any]) -> str:
             "",
             "Written by `python benchmarks/serve.py --run RUN --out docs/results`, which says what",
             "the cases are. One machine has both sides: "
-            f"{about['cpu']}, {about['cores']} cores; Python {about['python']}, PyTorch {about['torch']}.",
+            f"{about['cpu']}, {about['cores']} cores; Python "
+            f"{about['python']}, PyTorch {about['torch']}.",
             "",
             "| case | clients | p50 | p99 | a second | errors | memory, growth | cores: server + "
             "clients | asked for |",
@@ -230,7 +231,7 @@ def main() -> None:
         for name, case in CASES.items():
             queries = work / f"{name}.txt"
             write_queries(runs[name], queries)
-            figures = measure(runs[name], queries, int(case["clients"]), float(case["seconds"]))
+            figures = measure(runs[name], queries, case["clients"], case["seconds"])
             cases[name] = {**figures, "target": case["target"]}
             print(name, json.dumps(cases[name]), flush=True)
     finally:
