@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
@@ -39,26 +38,13 @@ def show(
 
         plot_training(loaded, plot)
         err.print(f"drawn: {plot}")
-    settings = loaded.settings.model_dump(mode="json")
-    parameters = sum(parameter.numel() for parameter in loaded.model.parameters())
+    about = loaded.as_dict()
     if as_json:
-        print_json(
-            {
-                "run": str(run),
-                "graph": loaded.graph.name,
-                "entities": len(loaded.graph.entities),
-                "relations": len(loaded.graph.relations),
-                "parameters": parameters,
-                "settings": settings,
-                "training": asdict(loaded.summary),
-                "history": [asdict(record) for record in loaded.history],
-                "metrics": loaded.metrics,
-            }
-        )
+        print_json({"run": str(run), **about})
         return
-    out.print(f"{loaded.graph!r}, {parameters:,} parameters")
-    out.print(settings_table(settings, "settings"))
-    out.print(settings_table(asdict(loaded.summary), "training"))
+    out.print(f"{loaded.graph!r}, {about['parameters']:,} parameters")
+    out.print(settings_table(about["settings"], "settings"))
+    out.print(settings_table(about["training"], "training"))
     reports = {f"{name} split": report for name, report in loaded.metrics.items()}
     if loaded.best is not None and loaded.best.metrics:
         reports["validation sample"] = dict(loaded.best.metrics)

@@ -139,6 +139,19 @@ class Run:
         frame = pl.DataFrame(found, schema=None if found else {"": pl.String})
         return html_table(frame, caption=repr(self), aside=curve_svg(self.history))
 
+    def as_dict(self) -> dict[str, Any]:
+        """Ready for JSON: the graph, settings, how training went, and what was measured."""
+        return {
+            "graph": self.graph.name,
+            "entities": len(self.graph.entities),
+            "relations": len(self.graph.relations),
+            "parameters": sum(parameter.numel() for parameter in self.model.parameters()),
+            "settings": self.settings.model_dump(mode="json"),
+            "training": asdict(self.summary),
+            "history": [asdict(record) for record in self.history],
+            "metrics": self.metrics,
+        }
+
     def save_metrics(self, split: str, report: Mapping[str, Any]) -> None:
         """Keep the report of an evaluation with the run."""
         self.metrics[split] = dict(report)

@@ -1,0 +1,199 @@
+"""Told: what is answered, as the OpenAPI document declares it.
+
+Answers are made by ``Service``; the tests hold every one against these models.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict
+
+Split = Literal["train", "valid", "test"]
+
+
+class Told(BaseModel):
+    """An answer."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+class Of(Told):
+    """An answer of a run."""
+
+    run: str
+
+
+class RunTold(Of):
+    """A run: its graph, settings, how training went, and its metrics."""
+
+    graph: str
+    entities: int
+    relations: int
+    parameters: int
+    settings: dict[str, Any]
+    training: dict[str, Any]
+    history: list[dict[str, Any]]
+    metrics: dict[str, Any]
+
+
+class RelationTold(Told):
+    """A relation."""
+
+    relation: str
+    facts: int
+
+
+class RelationsTold(Of):
+    """The relations and how many facts each has in all splits."""
+
+    relations: list[RelationTold]
+
+
+class EntityFound(Told):
+    """An entity."""
+
+    entity: str
+    label: str | None
+
+
+class SearchTold(Of):
+    """Entities, the likeliest first."""
+
+    q: str
+    entities: list[EntityFound]
+
+
+class FactTold(Told):
+    """A fact that the graph holds, and the split that holds it."""
+
+    head: str
+    head_label: str | None
+    relation: str
+    tail: str
+    tail_label: str | None
+    split: Split
+
+
+class EntityTold(Of, EntityFound):
+    """An entity and facts of it, of ``num_facts`` in all."""
+
+    num_facts: int
+    facts: list[FactTold]
+
+
+class AnswerTold(BaseModel):
+    """One answer; ``entity`` and ``label``, or ``relation`` where relations are asked for."""
+
+    rank: int
+    entity: str | None = None
+    label: str | None = None
+    relation: str | None = None
+    score: float
+    probability: float | None = None
+    known: bool
+
+
+class AnswersTold(Told):
+    """The answers to one query, best first."""
+
+    head: str | None
+    relation: str | None
+    tail: str | None
+    answers: list[AnswerTold]
+
+
+class PredictTold(Of, AnswersTold):
+    """The answers of a run to one query."""
+
+
+class PredictManyTold(Of):
+    """The answers to each query, in order."""
+
+    queries: list[AnswersTold]
+
+
+class MissingFactTold(BaseModel):
+    """A fact that the graph lacks and the model finds plausible."""
+
+    rank: int
+    head: str
+    head_label: str | None
+    relation: str
+    tail: str
+    tail_label: str | None
+    score: float
+    probability: float | None = None
+
+
+class DiscoverTold(Of):
+    """The most plausible missing facts, best first."""
+
+    facts: list[MissingFactTold]
+
+
+class NeighborTold(Told):
+    """An entity and how far it is."""
+
+    rank: int
+    entity: str
+    label: str | None
+    distance: float
+
+
+class NeighborsTold(Of):
+    """The nearest entities, nearest first."""
+
+    entity: str
+    metric: str
+    neighbors: list[NeighborTold]
+
+
+class WhyTold(BaseModel):
+    """How a fact ranks, and the known facts that support it."""
+
+    run: str
+    head: str
+    head_label: str | None
+    relation: str
+    tail: str
+    tail_label: str | None
+    score: float
+    tail_rank: float
+    head_rank: float
+    num_entities: int
+    split: Split | None
+    probability: float | None = None
+    support: list[dict[str, Any]]
+
+
+class VerdictTold(BaseModel):
+    """What the run makes of one triple."""
+
+    head: str
+    relation: str
+    tail: str
+    verdict: bool
+    probability: float
+    score: float
+    threshold: float
+
+
+class ClassifyTold(Of):
+    """Verdicts, in the order of the triples."""
+
+    triples: list[VerdictTold]
+
+
+class VectorTold(Of, EntityFound):
+    """An entity's vector."""
+
+    vector: list[float]
+
+
+class ProblemTold(BaseModel):
+    """What went wrong (RFC 9457), in the words of the command line."""
+
+    title: str
+    status: int
+    detail: str
