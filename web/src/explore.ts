@@ -32,6 +32,19 @@ document.addEventListener("htmx:afterRequest", (event) => {
   }
 });
 
+// "why" opens below its fact, and closes when pressed again.
+document.addEventListener("htmx:confirm", (event) => {
+  const button = (event.target as Element).closest<HTMLElement>("[data-why]");
+  if (!button) return;
+  const place = button.closest("tbody")?.querySelector(".why");
+  const open = button.getAttribute("aria-expanded") === "true";
+  button.setAttribute("aria-expanded", String(!open));
+  if (open && place) {
+    place.replaceChildren();
+    event.preventDefault();
+  }
+});
+
 document.querySelectorAll<HTMLElement>(".combobox").forEach(combobox);
 review();
 

@@ -43,7 +43,7 @@ class Front:
         self._door = {"token": token, "host": host}
         self._inner: Future[Starlette] = Future()
         self._seen = threading.Event()
-        self.failure: HaleError | None = None
+        self.failure: Exception | None = None
         self.app = Starlette(
             routes=[*early_routes(explorer), Mount("/", app=self._later)],
             middleware=[Middleware(Access, token=token, host=host)],
@@ -86,7 +86,7 @@ class Front:
             service.prepare()
             self.explorer.take_service(service)
             inner = create_app(service, pages=late_routes(self.explorer), **self._door)
-        except HaleError as error:
+        except Exception as error:
             self.failure = error
             self._inner.set_exception(error)
             signal.raise_signal(signal.SIGINT)

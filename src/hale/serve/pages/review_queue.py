@@ -25,7 +25,8 @@ class Search:
     share: float = 0.0
     facts: list[dict[str, Any]] | None = None
     error: str = ""
-    over: threading.Event = field(default_factory=threading.Event)
+    over: threading.Event = field(default_factory=threading.Event)  # nobody waits for it
+    done: threading.Event = field(default_factory=threading.Event)
 
 
 class ReviewQueue:
@@ -79,3 +80,4 @@ class ReviewQueue:
             self._done[search.relation] = search
             if self._running is search:
                 self._running = None
+        search.done.set()
