@@ -11,6 +11,7 @@ export class Camera {
   scale = 1;
   width = 1;
   height = 1;
+  covered = 0; // pixels at the left that something else lies over
 
   /** The whole square from -1 to 1, with a margin. */
   fit(): void {
@@ -19,13 +20,14 @@ export class Camera {
   }
 
   whole(): number {
-    return 0.46 * Math.min(this.width, this.height);
+    return 0.46 * Math.min(this.width - this.covered, this.height);
   }
 
-  resize(width: number, height: number): void {
+  resize(width: number, height: number, covered: number): void {
     const zoom = this.scale / this.whole();
     this.width = width;
     this.height = height;
+    this.covered = covered;
     this.scale = zoom * this.whole();
   }
 
@@ -51,16 +53,21 @@ export class Camera {
     this.y += before.y - after.y;
   }
 
+  /** The pixel at which the centre is shown. */
+  private get across(): number {
+    return (this.width + this.covered) / 2;
+  }
+
   toPlane(px: number, py: number): Place {
     return {
-      x: this.x + (px - this.width / 2) / this.scale,
+      x: this.x + (px - this.across) / this.scale,
       y: this.y - (py - this.height / 2) / this.scale,
     };
   }
 
   toPixels(x: number, y: number): Place {
     return {
-      x: this.width / 2 + (x - this.x) * this.scale,
+      x: this.across + (x - this.x) * this.scale,
       y: this.height / 2 - (y - this.y) * this.scale,
     };
   }

@@ -24,7 +24,7 @@ function plot(place: HTMLElement): uPlot {
       scales: { x: { time: false, ...(curve.unit && { range: [0, 1] }) }, ...(curve.unit && { y: { range: [0, 1] } }) },
       axes: [{ ...axis, label: curve.x }, { ...axis, size: 56 }],
       series: [
-        { label: curve.x },
+        { label: curve.x, value: (_plot: uPlot, value: number | null) => (value === null ? "" : value.toFixed(curve.unit ? 2 : 0)) },
         ...curve.series.map((label, at) => ({
           label,
           stroke: colour(`--c${at + 1}`),

@@ -155,7 +155,9 @@ class MapPage {
 
   private resize(): void {
     const box = this.stage.getBoundingClientRect();
-    this.camera.resize(Math.max(1, box.width), Math.max(1, box.height));
+    const seek = element("seek").getBoundingClientRect();
+    const covered = seek.width < 0.5 * box.width ? seek.right - box.left : 0;
+    this.camera.resize(Math.max(1, box.width), Math.max(1, box.height), covered);
     this.draw();
   }
 

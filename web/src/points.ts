@@ -119,7 +119,9 @@ export class Points {
     gl.viewport(0, 0, width, height);
     gl.clearColor(0, 0, 0, 0);
     gl.clear(gl.COLOR_BUFFER_BIT);
-    gl.uniform2f(this.uniforms.centre, camera.x, camera.y);
+    if (!this.count) return;
+    const middle = camera.toPlane(camera.width / 2, camera.height / 2);
+    gl.uniform2f(this.uniforms.centre, middle.x, middle.y);
     gl.uniform2f(
       this.uniforms.zoom,
       (2 * camera.scale) / camera.width,

@@ -28,7 +28,8 @@ class Atlas:
         self.degrees = degrees(seen.graph)
         self._paintings: dict[tuple[str, str], Painting] = {}
         self._child: subprocess.Popen[str] | None = None
-        self._share, self._doing, self._error = 0.0, "", ""
+        self._share, self._error = 0.0, ""
+        self._doing = "" if kept else "soon"  # what is being done, until it is over
 
     @property
     def version(self) -> str:
@@ -52,7 +53,7 @@ class Atlas:
 
     def improve(self) -> None:
         """Begin the layout by t-SNE in a process of its own, unless it is there."""
-        if self.layout.kind == "tsne" or self._child is not None:
+        if not self._doing or self._child is not None:
             return
         self._doing = "starting"
         self._child = subprocess.Popen(  # noqa: S603

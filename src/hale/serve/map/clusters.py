@@ -12,7 +12,8 @@ from hale.data.graph import Graph, Ids
 
 Floats = NDArray[np.float32]
 
-BINS = 64  # cells a side
+BINS = 128  # cells a side
+WIDTHS = [1.15**step for step in range(18)]  # of the blur, in cells
 MOST = 24  # clusters
 LEAST_SHARE = 1 / 400  # of all points, in a cluster that is worth a name
 TOLD = 5  # facts that are told of a cluster
@@ -74,7 +75,7 @@ def find_clusters(xy: Floats) -> Ids:
     cell = cells[:, 1] * BINS + cells[:, 0]
     counts = np.bincount(cell, minlength=BINS * BINS).reshape(BINS, BINS).astype(np.float64)
     found = np.full(len(xy), -1, dtype=np.int64)
-    for width in (1.0, 1.4, 2.0, 2.8, 4.0, 5.6, 8.0):
+    for width in WIDTHS:
         summit = _summits(_blurred(counts, width))[cell]
         peaks, sizes = np.unique(summit, return_counts=True)
         large = np.flatnonzero(sizes >= max(LEAST_HELD, LEAST_SHARE * len(xy)))

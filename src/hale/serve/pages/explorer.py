@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -30,7 +31,6 @@ class Explorer:
         self.upgrade = Upgrade(run)
         self.service: Service | None = None
         self.queue: ReviewQueue | None = None
-        self.calibration: Calibration | None = None
 
     @property
     def graph(self) -> Graph:
@@ -44,8 +44,18 @@ class Explorer:
         self.atlas.take_graph(service.graph)
         self.finder = service.finder
         self.queue = ReviewQueue(service.run)
-        self.calibration = _calibration(service)
         self.service = service
+
+    @cached_property
+    def calibration(self) -> Calibration | None:
+        """The run's calibration, or one made now; None where there is nothing to make it from."""
+        from hale.evaluation.calibration import calibration_of
+
+        assert self.service is not None
+        try:
+            return calibration_of(self.service.run)
+        except InputError:  # no valid split, or a kept one of other weights
+            return None
 
     def close(self) -> None:
         """End what is at work beside the server; an update that was asked for goes on."""
@@ -65,9 +75,9 @@ class Explorer:
 
     def sure(self, facts: list[dict[str, Any]]) -> list[dict[str, Any]]:
         """Facts (head, relation, tail by name) with probabilities, where some lack theirs."""
-        if self.service is None or self.calibration is None:
-            return facts
         if all(fact.get("probability") is not None for fact in facts):
+            return facts
+        if self.service is None or self.calibration is None:
             return facts
         from hale.evaluation.classification import classify
 
@@ -78,12 +88,3 @@ class Explorer:
             for fact, value in zip(facts, judged.probabilities, strict=True)
         ]
 
-
-def _calibration(service: Service) -> Calibration | None:
-    """The run's calibration, or one made now; None where there is nothing to make it from."""
-    from hale.evaluation.calibration import calibration_of
-
-    try:
-        return calibration_of(service.run)
-    except InputError:  # no valid split, or a kept one of other weights
-        return None
