@@ -14,7 +14,7 @@ import ipaddress
 import secrets
 import socket
 from http.cookies import CookieError, SimpleCookie
-from urllib.parse import parse_qsl, urlencode, urlsplit
+from urllib.parse import parse_qsl, urlencode
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import RedirectResponse, Response
@@ -82,9 +82,10 @@ class Access:
         if scope["type"] == "lifespan":
             await self.app(scope, receive, send)
             return
-        closed = _closing(send)
         if scope["type"] != "http":
-            return  # nothing here speaks by websocket; not accepting one refuses it
+            await send({"type": "websocket.close"})  # nothing here speaks by websocket
+            return
+        closed = _closing(send)
         try:
             entered = self._admit(scope)
         except Problem as problem:
@@ -138,7 +139,7 @@ class Access:
 def _check_origin(headers: Headers) -> None:
     """Other pages may not ask, whatever they know; nor may one of another port."""
     origin, host = headers.get("origin"), headers.get("host", "")
-    foreign = origin is not None and urlsplit(origin).netloc.lower() != host.lower()
+    foreign = origin is not None and origin.partition("://")[2].lower() != host.lower()
     site, mode = headers.get("sec-fetch-site"), headers.get("sec-fetch-mode")
     if foreign or (site in ("cross-site", "same-site") and mode != "navigate"):
         raise Problem(403, "Pages of other addresses may not ask this server.")

@@ -13,7 +13,8 @@ from starlette.routing import Mount, Route
 from hale.errors import HaleError
 from hale.runs.run import Run
 from hale.serve.access import LOOPBACK, Access
-from hale.serve.limits import Bounds, Limits
+from hale.serve.gathering import Gatherer
+from hale.serve.limits import Bodies, Bounds, Limits
 from hale.serve.problems import Problem, answer_problem
 from hale.serve.rest import api_routes
 from hale.serve.service import Service
@@ -32,16 +33,22 @@ def create_app(
     Whoever answers a request finds ``request.app.state.service`` and asks it by
     ``hale.serve.limits.ask``.
     """
-    limits = Limits(bounds or Bounds())
+    bounds = bounds or Bounds()
+    service = run if isinstance(run, Service) else Service(run)
+    limits, gatherer = Limits(bounds), Gatherer(service, bounds)
 
     @asynccontextmanager
     async def lifespan(_app: Starlette) -> AsyncIterator[None]:
         yield
         limits.close()
+        gatherer.close()
 
     app = Starlette(
         routes=[Mount("/api/v1", routes=api_routes()), *pages],
-        middleware=[Middleware(Access, token=token, host=host)],
+        middleware=[
+            Middleware(Access, token=token, host=host),
+            Middleware(Bodies, bounds=bounds),
+        ],
         exception_handlers={
             Problem: answer_problem,
             HaleError: answer_problem,
@@ -50,6 +57,5 @@ def create_app(
         },
         lifespan=lifespan,
     )
-    app.state.service = run if isinstance(run, Service) else Service(run)
-    app.state.limits = limits
+    app.state.service, app.state.limits, app.state.gatherer = service, limits, gatherer
     return app

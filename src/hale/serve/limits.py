@@ -8,10 +8,12 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import torch
+from starlette.datastructures import Headers
 from starlette.requests import Request
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from hale.serve.problems import Problem
 from hale.serve.service import Check
@@ -68,8 +70,9 @@ class Limits:
         watch = asyncio.ensure_future(_gone(request))
         work = lane.submit(check, function)
         try:
+            both: set[asyncio.Future[Any]] = {watch, work}
             done, _ = await asyncio.wait(
-                {watch, work}, timeout=self.bounds.seconds, return_when=asyncio.FIRST_COMPLETED
+                both, timeout=self.bounds.seconds, return_when=asyncio.FIRST_COMPLETED
             )
             if work in done:
                 return work.result()
@@ -90,6 +93,52 @@ class Limits:
         )
 
 
+def busy(waiting: int) -> Problem:
+    """What is said to who comes when too many wait."""
+    detail = f"{waiting} questions are waiting already. Ask again shortly."
+    return Problem(503, detail, {"Retry-After": "1"})
+
+
+class Bodies:
+    """ASGI middleware: a request's body has a bounded size and arrives in bounded time."""
+
+    def __init__(self, app: ASGIApp, *, bounds: Bounds) -> None:
+        self.app, self.bounds = app, bounds
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Refuse what is announced too large, and what turns out to be."""
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        announced = Headers(scope=scope).get("content-length", "0")
+        if not announced.isdecimal() or int(announced) > self.bounds.body:
+            await self._too_large().response()(scope, receive, send)
+            return
+        size, complete = 0, False
+
+        async def bounded() -> Message:
+            nonlocal size, complete
+            if complete:
+                return await receive()
+            try:
+                async with asyncio.timeout(self.bounds.seconds):
+                    message = await receive()
+            except TimeoutError:
+                raise Problem(408, "The body of the request did not arrive.") from None
+            size += len(message.get("body", b""))
+            complete = not message.get("more_body", False)
+            if size > self.bounds.body:
+                raise self._too_large()
+            return message
+
+        await self.app(scope, bounded, send)
+
+    def _too_large(self) -> Problem:
+        return Problem(
+            413, f"A request has at most {self.bounds.body:,} bytes. Ask in several parts."
+        )
+
+
 class _Lane:
     """Some threads, and a bounded queue before them."""
 
@@ -102,11 +151,7 @@ class _Lane:
     def submit(self, check: Check, function: Callable[[Check], T]) -> asyncio.Future[T]:
         """Begin as soon as a thread is free; refuse at once where too many wait."""
         if self.held >= self.most:
-            raise Problem(
-                503,
-                f"{self.held} questions are waiting already. Ask again shortly.",
-                {"Retry-After": "1"},
-            )
+            raise busy(self.held)
         self.held += 1
 
         def compute() -> T:

@@ -16,7 +16,7 @@ from hale.errors import HaleError, InputError, RunError, UnknownNameError, Write
 PROBLEM = "application/problem+json"
 
 
-class Problem(Exception):
+class Problem(Exception):  # noqa: N818
     """An answer that is an error: a status, and what to do about it."""
 
     def __init__(

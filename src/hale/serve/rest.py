@@ -1,54 +1,198 @@
-"""REST: the operations below /api/v1."""
+"""REST: the operations below /api/v1, each declared by what it is asked and what it answers."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Awaitable, Callable
 from typing import Any
 
-from pydantic import BaseModel, ValidationError
+from pydantic import ValidationError
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from hale.errors import UnknownNameError
+from hale.serve import shapes
 from hale.serve.limits import ask
+from hale.serve.openapi import DOCUMENT, Operation, document
 from hale.serve.problems import Problem
-from hale.serve.service import Service
-from hale.serve.shapes import Nothing, PredictAsked
+from hale.serve.service import Check, Json, Service
 
 
 def api_routes() -> list[Route]:
-    """The routes of all operations."""
-    return [Route("/run", run), Route("/predict", predict)]
+    """A route for every path, and one for the document that declares them."""
+    paths: dict[str, dict[str, Operation]] = {}
+    for operation in OPERATIONS:
+        paths.setdefault(operation.path, {})[operation.method] = operation
+    text = json.dumps(document(OPERATIONS)).encode()
+
+    async def declared(_request: Request) -> Response:
+        return Response(text, media_type="application/json")
+
+    routes = [
+        Route(path.replace("{name}", "{name:path}"), _endpoint(methods), methods=[*methods])
+        for path, methods in paths.items()
+    ]
+    return [*routes, Route(DOCUMENT, declared, methods=["GET"])]
 
 
-async def run(request: Request) -> Response:
-    """The run."""
-    read(request, Nothing)
-    return told(await ask(request, lambda _check: service_of(request).run_info()))
+def _endpoint(methods: dict[str, Operation]) -> Callable[[Request], Awaitable[Response]]:
+    async def endpoint(request: Request) -> Response:
+        operation = methods["GET" if request.method == "HEAD" else request.method]
+        asked = await _read(request, operation)
+        answer = await operation.answer(request, asked)
+        return Response(json.dumps(answer, allow_nan=False), media_type="application/json")
+
+    return endpoint
 
 
-async def predict(request: Request) -> Response:
-    """Answers to one query."""
-    asked = read(request, PredictAsked)
-    return told(
-        await ask(request, lambda _check: service_of(request).predict(**asked.model_dump()))
-    )
+def in_thread(
+    function: Callable[[Service, Any, Check], Json], *, slow: bool = False
+) -> Callable[[Request, Any], Awaitable[Json]]:
+    """An operation that is computed in a thread; ``slow`` for what may take long."""
+
+    async def answer(request: Request, asked: Any) -> Json:
+        service: Service = request.app.state.service
+        return await ask(request, lambda check: function(service, asked, check), slow=slow)
+
+    return answer
 
 
-def service_of(request: Request) -> Service:
-    """What answers the requests of this application."""
-    service: Service = request.app.state.service
-    return service
+async def predict_gathered(request: Request, asked: Any) -> Json:
+    """Together with the other queries of the moment; what must be refused is worded apart."""
+    query = (asked.head, asked.relation, asked.tail)
+    found: Json | None = await request.app.state.gatherer.ask(query, asked.k, asked.known)
+    if found is not None:
+        return found
+    return await in_thread(lambda service, asked, _: service.predict(**dict(asked)))(request, asked)
 
 
-def read(request: Request, shape: type[BaseModel]) -> Any:
-    """The parameters of a request; 422 for those that do not fit."""
+async def _read(request: Request, operation: Operation) -> Any:
+    """What a request asks; 422 where it does not fit, with all faults at once."""
+    given = request.query_params.multi_items()
+    names = [name for name, _ in given]
+    if twice := sorted({name for name in names if names.count(name) > 1}):
+        raise Problem(422, f"Given more than once: {', '.join(twice)}.")
+    if operation.body is None:
+        shape, values = operation.asked, {**dict(given), **request.path_params}
+        return _fitting(shape, lambda: shape.model_validate(values))
+    _fitting(shapes.NothingAsked, lambda: shapes.NothingAsked.model_validate(dict(given)))
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind != "application/json":
+        raise Problem(415, f"The body is application/json, got {kind or 'nothing'!r}.")
+    body, text = operation.body, await request.body()
+    return _fitting(body, lambda: body.model_validate_json(text, strict=True))
+
+
+def _fitting(shape: type[shapes.Asked], read: Callable[[], Any]) -> Any:
     try:
-        return shape.model_validate(dict(request.query_params))
+        return read()
     except ValidationError as error:
-        raise Problem(422, str(error)) from None
+        faults = [_fault(shape, dict(one)) for one in error.errors(include_url=False)]
+        broken = any(one["type"] == "json_invalid" for one in error.errors(include_url=False))
+        raise Problem(400 if broken else 422, " ".join(faults)) from None
 
 
-def told(answer: dict[str, Any]) -> Response:
-    """An answer as JSON."""
-    return Response(json.dumps(answer, allow_nan=False), media_type="application/json")
+def _fault(shape: type[shapes.Asked], fault: dict[str, Any]) -> str:
+    """One fault in words: where, what, and what would do."""
+    *outer, last = fault["loc"] or ("the body",)
+    if fault["type"] == "extra_forbidden" and not outer:
+        return str(UnknownNameError("parameter", str(last), shape.model_fields))
+    where = ".".join(map(str, fault["loc"])) or "the body"
+    return f"{where}: {fault['msg']}."
+
+
+def _predict_many(service: Service, asked: shapes.PredictManyAsked, check: Check) -> Json:
+    queries = [(one.head, one.relation, one.tail) for one in asked.queries]
+    return service.predict_many(queries, k=asked.k, known=asked.known, check=check)
+
+
+def _classify(service: Service, asked: shapes.ClassifyAsked, _check: Check) -> Json:
+    return service.classify([(one.head, one.relation, one.tail) for one in asked.triples])
+
+
+OPERATIONS = (
+    Operation(
+        "/run",
+        "The run: its graph, settings, how training went, and its metrics.",
+        shapes.RunTold,
+        in_thread(lambda service, _asked, _check: service.run_info()),
+    ),
+    Operation(
+        "/relations",
+        "The relations, and how many facts each has.",
+        shapes.RelationsTold,
+        in_thread(lambda service, _asked, _check: service.relations()),
+    ),
+    Operation(
+        "/search",
+        "The entities that a text may mean.",
+        shapes.SearchTold,
+        in_thread(lambda service, asked, _: service.search(asked.q, k=asked.k)),
+        asked=shapes.SearchAsked,
+    ),
+    Operation(
+        "/entities/{name}",
+        "An entity and the facts that the graph holds of it.",
+        shapes.EntityTold,
+        in_thread(lambda service, asked, _: service.entity(asked.name, k=asked.k)),
+        asked=shapes.EntityAsked,
+    ),
+    Operation(
+        "/predict",
+        "The answers to one query: tails of (head, relation), heads of (relation, tail), "
+        "relations of both.",
+        shapes.PredictTold,
+        predict_gathered,
+        asked=shapes.PredictAsked,
+    ),
+    Operation(
+        "/predict",
+        "The answers to many queries.",
+        shapes.PredictManyTold,
+        in_thread(_predict_many, slow=True),
+        method="POST",
+        body=shapes.PredictManyAsked,
+    ),
+    Operation(
+        "/discover",
+        "The most plausible facts that the graph lacks.",
+        shapes.DiscoverTold,
+        in_thread(
+            lambda service, asked, check: service.discover(asked.relation, k=asked.k, check=check),
+            slow=True,
+        ),
+        asked=shapes.DiscoverAsked,
+    ),
+    Operation(
+        "/neighbors/{name}",
+        "The entities whose vectors are nearest to one.",
+        shapes.NeighborsTold,
+        in_thread(
+            lambda service, asked, _: service.neighbors(asked.name, k=asked.k, metric=asked.metric)
+        ),
+        asked=shapes.NeighborsAsked,
+    ),
+    Operation(
+        "/why",
+        "A fact explained: its rank and score, and the nearest known facts that support it.",
+        shapes.WhyTold,
+        in_thread(lambda service, asked, _: service.why(**dict(asked))),
+        asked=shapes.WhyAsked,
+    ),
+    Operation(
+        "/classify",
+        "Triples judged: true or false, and how sure.",
+        shapes.ClassifyTold,
+        in_thread(_classify, slow=True),
+        method="POST",
+        body=shapes.ClassifyAsked,
+    ),
+    Operation(
+        "/vectors/{name}",
+        "An entity's vector.",
+        shapes.VectorTold,
+        in_thread(lambda service, asked, _: service.vectors(asked.name)),
+        asked=shapes.VectorAsked,
+    ),
+)

@@ -7,14 +7,14 @@ several threads at once; none changes the run.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
 from hale.answers.discovery import discover
 from hale.answers.explanation import why
 from hale.answers.neighborhood import neighbors
-from hale.answers.predictor import predict, predict_many
+from hale.answers.predictor import Known, predict, predict_many
 from hale.data.graph import SPLITS
 from hale.errors import InputError
 from hale.evaluation.classification import classify
@@ -132,6 +132,17 @@ class Service:
         self._bounded(k, "answers")
         self._bounded(len(queries), "queries", least=0)
         return {"run": self.name, "queries": list(self._answers(queries, k, known, check))}
+
+    def can_answer(self, query: Asked, *, k: int, known: str) -> bool:
+        """Whether ``predict`` would have nothing to refuse; told fast, without why."""
+        head, relation, tail = query
+        return (
+            sum(name is None for name in query) == 1
+            and 1 <= k <= self.most
+            and known in get_args(Known)
+            and (relation is None or relation in self.graph.relations)
+            and all(len(self.graph.bearers(name)) == 1 for name in (head, tail) if name is not None)
+        )
 
     def _answers(
         self, queries: Sequence[Asked], k: int, known: str, check: Check

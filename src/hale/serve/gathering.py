@@ -1,0 +1,108 @@
+"""Gathering: queries that arrive while others are computed, answered together in one pass.
+
+A pass over all entities costs little more for many queries than for one, so what waits for a pass
+to end shares the next one. Nothing waits for company: a query that finds nobody computing begins
+at once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from itertools import groupby
+
+from hale.errors import HaleError
+from hale.serve.limits import Bounds, busy
+from hale.serve.service import Asked, Json, Service
+
+# Of one pass: so that the first of them does not wait for too many others.
+MOST_TOGETHER = 64
+
+
+@dataclass(eq=False)
+class Waiting:
+    """A query, and who waits for its answers."""
+
+    query: Asked
+    k: int
+    known: str
+    told: asyncio.Future[Json | None]
+
+
+class Gatherer:
+    """Answers queries in one thread, those that wait for it together."""
+
+    def __init__(self, service: Service, bounds: Bounds) -> None:
+        self.service, self.bounds = service, bounds
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="hale-predict")
+        self._waiting: list[Waiting] = []
+        self._computing = False
+
+    def close(self) -> None:
+        """Take no more queries."""
+        self._thread.shutdown(wait=False, cancel_futures=True)
+
+    async def ask(self, query: Asked, k: int, known: str) -> Json | None:
+        """As ``Service.predict``; None where that must be asked, since it has something to refuse.
+
+        Errors take long to word (the nearest of all names), so they are not made here.
+        """
+        if len(self._waiting) >= self.bounds.waiting:
+            raise busy(len(self._waiting))
+        one = Waiting(query, k, known, asyncio.get_running_loop().create_future())
+        self._waiting.append(one)
+        if not self._computing:
+            self._begin()
+        async with asyncio.timeout(self.bounds.seconds):
+            return await one.told
+
+    def _begin(self) -> None:
+        """Compute what waits."""
+        self._waiting = [one for one in self._waiting if not one.told.done()]  # who has hung up
+        batch, self._waiting = self._waiting[:MOST_TOGETHER], self._waiting[MOST_TOGETHER:]
+        self._computing = bool(batch)
+        if batch:
+            loop = asyncio.get_running_loop()
+            work = self._thread.submit(answers_together, self.service, batch)
+            work.add_done_callback(lambda done: loop.call_soon_threadsafe(self._end, batch, done))
+
+    def _end(self, batch: list[Waiting], work: Future[list[Json | None]]) -> None:
+        """Tell who waits, and go on with who came meanwhile."""
+        error = work.exception()
+        found = [None] * len(batch) if error is not None else work.result()
+        for one, answers in zip(batch, found, strict=True):
+            if one.told.done():
+                continue
+            if error is not None and not isinstance(error, HaleError):
+                one.told.set_exception(error)
+            else:
+                one.told.set_result(answers)
+        self._begin()
+
+
+def answers_together(service: Service, batch: Sequence[Waiting]) -> list[Json | None]:
+    """The answers to each query, None to those that would be refused; see ``Gatherer.ask``.
+
+    Together go those that treat known facts alike and ask for about as many answers: one that
+    wants a thousand does not make the others' long.
+    """
+
+    def kind(place: int) -> tuple[str, int]:
+        one = batch[place]
+        return one.known, min(10 ** len(str(one.k - 1)), service.most)
+
+    found: list[Json | None] = [None] * len(batch)
+    good = [
+        place
+        for place, one in enumerate(batch)
+        if service.can_answer(one.query, k=one.k, known=one.known)
+    ]
+    for (known, most), places in groupby(sorted(good, key=kind), key=kind):
+        group = list(places)
+        told = service.predict_many([batch[place].query for place in group], k=most, known=known)
+        for place, answers in zip(group, told["queries"], strict=True):
+            answers["answers"] = answers["answers"][: batch[place].k]
+            found[place] = {"run": told["run"], **answers}
+    return found
