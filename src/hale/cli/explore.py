@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from hale.cli.app import err, out, reporting
 from hale.cli.options import Device, RunPath
 from hale.cli.serve import Host, Token
+
+if TYPE_CHECKING:
+    from hale.serve.service import Service
 
 
 @reporting
@@ -24,7 +27,7 @@ def explore(
     ] = True,
     device: Device = "auto",
 ) -> None:
-    """Open a run in the browser: its map, its entities, questions, a review of missing facts.
+    """Open a run in the browser: map, entities, questions, a review of missing facts.
 
     Everything stays on this machine: nothing is fetched from elsewhere, and only who has the
     printed address can look.
@@ -54,14 +57,14 @@ def explore(
         raise
     chosen = token or new_token()
 
-    def load() -> object:
+    def load() -> Service:
         from hale.runs.run import load_run
         from hale.serve.service import Service
 
         return Service(load_run(run, device=device))
 
     with Listener(host, port) as listener:
-        front = Front(Explorer(run, seen), load, token=chosen, host=host)  # type: ignore[arg-type]
+        front = Front(Explorer(run, seen), load, token=chosen, host=host)
         address = f"{listener.address}/?token={chosen}"
         out.print(address)
         err.print("Ctrl-C ends it")

@@ -14,7 +14,7 @@ from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.routing import Mount
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import Receive, Scope, Send
 
 from hale.errors import HaleError
 from hale.serve.access import Access
@@ -40,7 +40,7 @@ class Front:
         self, explorer: Explorer, load: Callable[[], Service], *, token: str, host: str
     ) -> None:
         self.explorer, self._load = explorer, load
-        self._door = {"token": token, "host": host}
+        self._token, self._host = token, host
         self._inner: Future[Starlette] = Future()
         self._seen = threading.Event()
         self.failure: Exception | None = None
@@ -64,7 +64,7 @@ class Front:
 
     async def _later(self, scope: Scope, receive: Receive, send: Send) -> None:
         self._seen.set()
-        inner: ASGIApp = await asyncio.wrap_future(self._inner)
+        inner = await asyncio.wrap_future(self._inner)
         scope["root_path"] = ""
         await inner(scope, receive, send)
 
@@ -85,7 +85,12 @@ class Front:
             service = self._load()
             service.prepare()
             self.explorer.take_service(service)
-            inner = create_app(service, pages=late_routes(self.explorer), **self._door)
+            inner = create_app(
+                service,
+                token=self._token,
+                host=self._host,
+                pages=late_routes(self.explorer),
+            )
         except Exception as error:
             self.failure = error
             self._inner.set_exception(error)

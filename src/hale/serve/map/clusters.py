@@ -37,7 +37,8 @@ class Trait:
     def __str__(self) -> str:
         if self.other is None:
             return f"has {self.relation}" if self.outward else f"is {self.relation}"
-        return f"{self.relation}: {self.other}" if self.outward else f"{self.relation} of {self.other}"
+        between = ": " if self.outward else " of "
+        return self.relation + between + self.other
 
 
 @dataclass(frozen=True)
@@ -94,9 +95,7 @@ def _blurred(counts: NDArray[np.float64], width: float) -> NDArray[np.float64]:
     kernel = np.exp(-0.5 * (np.arange(-reach, reach + 1) / width) ** 2)
     for _ in range(2):
         padded = np.pad(counts, ((reach, reach), (0, 0)))
-        counts = sum(  # type: ignore[assignment]
-            weight * padded[place : place + BINS] for place, weight in enumerate(kernel)
-        )
+        counts = sum(weight * padded[place : place + BINS] for place, weight in enumerate(kernel))
         counts = counts.T
     return counts
 
@@ -198,4 +197,3 @@ def _trait(graph: Graph, fact: int, inside: int, overall: int) -> Trait:
         named = graph.entities[other]
         name = graph.label(named) or named
     return Trait(graph.relations[part % count], part < count, name, inside, overall)
-

@@ -21,7 +21,8 @@ KINDS, FIRST_STEP, STEPS = 12, 13, 8
 
 # Relations whose value is what a thing is, by the last word of their names.
 TYPE = re.compile(
-    r"(^|[/#:._\s])(type|types|instance[ _]of|instance_hypernym|is[ _]?a|P31|class|category|section)$",
+    r"(^|[/#:._\s])"
+    r"(types?|instance[ _]of|instance_hypernym|is[ _]?a|P31|class|category|section)$",
     re.IGNORECASE,
 )
 

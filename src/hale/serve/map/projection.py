@@ -1,4 +1,4 @@
-"""Projection: from vectors to the plane, by principal components at once or by t-SNE in its time."""
+"""Projection: from vectors to the plane, by principal components or by t-SNE."""
 
 from __future__ import annotations
 
@@ -45,7 +45,8 @@ def in_square(xy: Floats) -> Floats:
     """Places moved and scaled, both ways alike, so that they just fit the square from -1 to 1."""
     low, high = xy.min(axis=0), xy.max(axis=0)
     half = float((high - low).max()) / 2
-    return ((xy - (low + high) / 2) / (half or 1.0)).astype(np.float32)
+    fitted: Floats = ((xy - (low + high) / 2) / (half or 1.0)).astype(np.float32)
+    return fitted
 
 
 def tsne(
@@ -108,9 +109,11 @@ def placed(vectors: Floats, known: Floats, xy: Floats) -> Floats:
     sum_j w_j xy_j / sum_j w_j over the NEIGHBOURS nearest, w_j = 1 / (||v - v_j||^2 + epsilon)
     """
     count = min(NEIGHBOURS, len(known))
-    squares = (known**2).sum(axis=1) - 2 * (vectors @ known.T)  # but for |v|^2, which orders nothing
+    # squared distances but for |v|^2, by which nothing changes places
+    squares = (known**2).sum(axis=1) - 2 * (vectors @ known.T)
     near = np.argpartition(squares, count - 1, axis=1)[:, :count]
     gaps = vectors[:, None] - known[near]
     weights = 1 / ((gaps**2).sum(axis=2) + 1e-12)  # (B, k)
     weights /= weights.sum(axis=1, keepdims=True)
-    return np.einsum("bk,bkc->bc", weights, xy[near]).astype(np.float32)
+    found: Floats = np.einsum("bk,bkc->bc", weights, xy[near]).astype(np.float32)
+    return found

@@ -68,9 +68,7 @@ class _Ask:
         for answer in found["answers"]:
             name = answer.get("entity", answer.get("relation"))
             fact = {place: found[place] if place != asked else name for place in PLACES}
-            facts.append(
-                {**fact, **answer, "name": name, "probability": answer.get("probability")}
-            )
+            facts.append({**fact, **answer, "name": name, "probability": answer.get("probability")})
         ids = [
             (
                 graph.entity_id(fact["head"]),

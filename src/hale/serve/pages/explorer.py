@@ -87,4 +87,3 @@ class Explorer:
             {**fact, "probability": float(value)}
             for fact, value in zip(facts, judged.probabilities, strict=True)
         ]
-

@@ -92,16 +92,16 @@ class _Map:
         """What is told of a point that is chosen."""
         number = self._number(request)
         graph, told = self.explorer.graph, self._told(number)
-        facts = []
+        facts: list[dict[str, Any]] = []
         for split in (graph.train, graph.valid, graph.test):
-            mine = split[(split[:, 0] == number) | (split[:, 2] == number)][: CARD_FACTS - len(facts)]
+            mine = split[(split[:, 0] == number) | (split[:, 2] == number)]
             facts += [
                 {
                     "head": self._named(int(head)),
                     "relation": graph.relations[int(relation)],
                     "tail": self._named(int(tail)),
                 }
-                for head, relation, tail in mine.tolist()
+                for head, relation, tail in mine[: CARD_FACTS - len(facts)].tolist()
             ]
         layout = self.explorer.atlas.layout
         own = int(layout.cluster[number])

@@ -54,7 +54,7 @@ class _RunPage:
 
         run, calibration = self._service.run, self.explorer.calibration
         if calibration is None:
-            return {"curve": None, "reason": "There is no calibration, and no valid split to make one from."}
+            return {"curve": None, "reason": "There is no valid split to calibrate on."}
         true = run.graph.test
         if not len(true):
             return {"curve": None, "reason": "The graph has no test split to compare with."}
