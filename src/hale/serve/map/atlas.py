@@ -7,7 +7,7 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from hale.data.graph import Graph
 from hale.serve.map.colours import Painting, degrees, paint
@@ -67,13 +67,13 @@ class Atlas:
 
     def _follow(self, child: subprocess.Popen[str]) -> None:
         """Read what the process tells, and show what it made."""
-        lines: IO[str] | None = child.stdout
-        for line in lines or ():
-            told = json.loads(line)
-            self._error = told.get("error", self._error)
-            self._share = told.get("share", self._share)
-            self._doing = told.get("doing", self._doing)
-        if child.wait() == 0:
+        with child:  # closes its pipes
+            for line in child.stdout or ():
+                told = json.loads(line)
+                self._error = told.get("error", self._error)
+                self._share = told.get("share", self._share)
+                self._doing = told.get("doing", self._doing)
+        if child.returncode == 0:
             kept = read_map(self.run, self.graph, self.weights)
             if kept is not None:
                 self.layout = kept

@@ -62,6 +62,8 @@ class _RunPage:
             drawn = np.random.default_rng(0).choice(len(true), COMPARED, replace=False)
             true = true[np.sort(drawn)]
         false = corrupt(run.graph, true, seed=1)
+        if not len(false):
+            return {"curve": None, "reason": "Every corruption of a test fact is a known fact."}
         triples = np.concatenate([true, false])
         quality = classify(run, triples, calibration=calibration).quality(
             np.arange(len(triples)) < len(true)
@@ -70,8 +72,8 @@ class _RunPage:
         return {
             "reason": None,
             "quality": quality,
-            "true": len(true),
-            "false": len(false),
+            "num_true": len(true),
+            "num_false": len(false),
             "curve": {
                 "title": "reliability",
                 "x": "probability",
