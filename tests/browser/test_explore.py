@@ -25,7 +25,7 @@ from tests.browser.conftest import SCRIPT, Server, many
 pytestmark = pytest.mark.browser
 
 IMAGES = Path(__file__).parents[2] / "docs" / "images"
-PATIENCE = 90.0
+PATIENCE = 60.0
 
 Open = Callable[..., Any]
 Serve = Callable[[Path], Server]

@@ -10,6 +10,7 @@ export function combobox(box: HTMLElement): void {
   let active = -1;
   let asked = 0;
   let timer = 0;
+  let listed: string | null = null; // the text that the list is for
 
   const options = (): HTMLElement[] => [...list.querySelectorAll<HTMLElement>('[role="option"]')];
   const open = (shown: boolean): void => {
@@ -46,6 +47,7 @@ export function combobox(box: HTMLElement): void {
     if (mine !== asked || document.activeElement !== input) return;
     if (!answer.ok) return;
     list.innerHTML = await answer.text(); // written by the server, names escaped
+    listed = text;
     open(list.childElementCount > 0);
   };
 
@@ -63,10 +65,14 @@ export function combobox(box: HTMLElement): void {
     if (event.key === "ArrowDown" || event.key === "ArrowUp") {
       if (!shown) void look();
       else mark((active + (event.key === "ArrowDown" ? 1 : count - 1 + Number(active < 0))) % count);
-    } else if (event.key === "Enter" && shown && count) {
+    } else if (event.key === "Enter" && shown && count && listed === input.value.trim()) {
       choose(options()[Math.max(0, active)].dataset.value!);
-    } else if (event.key === "Enter" && box.dataset.first) {
-      void look();
+    } else if (event.key === "Enter" && (shown || box.dataset.first)) {
+      // quicker than the list: it is waited for, and its first taken
+      void look().then(() => {
+        const first = options()[0];
+        if (first && listed === input.value.trim()) choose(first.dataset.value!);
+      });
     } else if (event.key === "Escape" && shown) {
       open(false);
     } else {

@@ -145,7 +145,11 @@ class _Map:
         if request.query_params.get("kind") == "relation":
             names = graph.relations.column
             found = names.filter(names.str.to_lowercase().str.contains(text.lower(), literal=True))
-            named = [{"name": name, "label": None} for name in found[: 4 * COMPLETED]]
+            first = found.to_frame("name").sort(
+                ~pl.col("name").str.to_lowercase().str.starts_with(text.lower()),
+                maintain_order=True,
+            )["name"]
+            named = [{"name": name, "label": None} for name in first[: 4 * COMPLETED]]
         else:
             numbers = self.explorer.finder.find(text, COMPLETED) if text else []
             named = [self._named(number) for number in numbers]
