@@ -50,7 +50,10 @@ def test_ids_against_a_dict(names: list[str], others: list[str], few: int) -> No
     try:
         assert Vocabulary(names, "entity").ids(asked).tolist() == expected
         vocabulary._hashes = lambda column: usual(column) % np.uint64(few)
-        assert Vocabulary(names, "entity").ids(asked).tolist() == expected
+        held = Vocabulary(names, "entity")
+        assert held.ids(asked).tolist() == expected
+        one_by_one = [held.id(name) if name in held else -1 for name in asked]
+        assert one_by_one == expected
     finally:
         vocabulary._hashes = usual
 

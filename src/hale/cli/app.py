@@ -43,6 +43,7 @@ COMMANDS = {
     "export": "Write entity and relation vectors with their names, or an index, to a folder.",
     "explore": "Open a run in the browser: map, entities, questions, a review of missing facts.",
     "serve": "Answer programs over HTTP: REST below /api/v1, described by /api/v1/openapi.json.",
+    "mcp": "Answer agents by the Model Context Protocol: search, facts, predict, why, similar.",
     "train": "Train a model on GRAPH and evaluate it on the test split.",
     "tune": "Search for settings on validation triples, and write the best as a recipe.",
     "update": "Add the triples of FACTS to RUN, remove others, and train for a short while.",

@@ -8,6 +8,7 @@ import typer
 
 from hale.cli.app import err, out, reporting
 from hale.cli.options import Device, RunPath
+from hale.errors import MissingExtraError
 
 Host = Annotated[
     str,
@@ -28,8 +29,6 @@ def serve(
     device: Device = "auto",
 ) -> None:
     """Answer programs over HTTP: REST below /api/v1, described by /api/v1/openapi.json."""
-    from hale.errors import MissingExtraError
-
     try:
         from hale.serve.access import check_exposure, new_token
         from hale.serve.app import create_app
@@ -39,12 +38,13 @@ def serve(
             raise
         raise MissingExtraError("hale serve", "serve") from None
     from hale.runs.run import load_run
+    from hale.serve.service import Service
 
     check_exposure(host, token)
     with Listener(host, port) as listener:
         chosen = token or new_token()
-        app = create_app(load_run(run, device=device), token=chosen, host=host)
+        service = Service(load_run(run, device=device)).prepared()
         out.print(f"{listener.address}/api/v1/run")
         out.print(f"Authorization: Bearer {chosen}")
         err.print("Ctrl-C ends it")
-        listener.run(app)
+        listener.run(create_app(service, token=chosen, host=host))

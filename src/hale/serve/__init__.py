@@ -6,8 +6,11 @@ limits     questions computed in threads: how many, how long, given up when nobo
 gathering  queries that arrive together, answered in one pass
 access     who may ask: token, cookie, Host and Origin, and the headers of every answer
 problems   errors as application/problem+json, in the words of the command line
-shapes     what is asked and answered, as the OpenAPI document declares it
+asked      what a request may hold
+told       what is answered, as the OpenAPI document declares it
 rest       the operations below /api/v1
 openapi    the document, from those declarations
+listening  an address, and the server behind it
+agents     the Model Context Protocol
 app        all of it as one ASGI application
 """

@@ -49,6 +49,8 @@ HEADERS = {
 # Answers hold what only the bearer of the token may see.
 CACHE = {"Cache-Control": "no-store"}
 
+FAILED = Problem(500, "The server failed to answer; its log says why.")
+
 
 def new_token() -> str:
     """A token that nobody guesses."""
@@ -85,13 +87,18 @@ class Access:
         if scope["type"] != "http":
             await send({"type": "websocket.close"})  # nothing here speaks by websocket
             return
-        closed = _closing(send)
+        closed = _Closed(send)
         try:
             entered = self._admit(scope)
         except Problem as problem:
             await problem.response()(scope, receive, closed)
             return
-        await (entered or self.app)(scope, receive, closed)
+        try:
+            await (entered or self.app)(scope, receive, closed)
+        except Exception:
+            if not closed.begun:
+                await FAILED.response()(scope, receive, closed)
+            raise  # whoever runs the server logs it
 
     def _admit(self, scope: Scope) -> Response | None:
         """None for who may ask; what leads a browser on once it has shown the token."""
@@ -145,19 +152,21 @@ def _check_origin(headers: Headers) -> None:
         raise Problem(403, "Pages of other addresses may not ask this server.")
 
 
-def _closing(send: Send) -> Send:
-    """A send that adds the headers of every answer."""
+class _Closed:
+    """A send that adds the headers of every answer, and knows whether there is one."""
 
-    async def closed(message: Message) -> None:
+    def __init__(self, send: Send) -> None:
+        self.send, self.begun = send, False
+
+    async def __call__(self, message: Message) -> None:
         if message["type"] == "http.response.start":
+            self.begun = True
             headers = MutableHeaders(scope=message)
             for name, value in HEADERS.items():
                 headers[name] = value
             for name, value in CACHE.items():
                 headers.setdefault(name, value)
-        await send(message)
-
-    return closed
+        await self.send(message)
 
 
 def _locked(detail: str) -> Problem:

@@ -53,7 +53,6 @@ def create_app(
             Problem: answer_problem,
             HaleError: answer_problem,
             HTTPException: answer_problem,
-            Exception: answer_problem,
         },
         lifespan=lifespan,
     )

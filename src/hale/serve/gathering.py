@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from hale.errors import HaleError
-from hale.serve.limits import Bounds, busy
+from hale.serve.limits import Bounds, busy, late
 from hale.serve.service import Asked, Json, Service
 
 # Of one pass: so that the first of them does not wait for too many others.
@@ -55,8 +55,11 @@ class Gatherer:
         self._waiting.append(one)
         if not self._computing:
             self._begin()
-        async with asyncio.timeout(self.bounds.seconds):
-            return await one.told
+        try:
+            async with asyncio.timeout(self.bounds.seconds):
+                return await one.told
+        except TimeoutError:
+            raise late(self.bounds.seconds) from None
 
     def _begin(self) -> None:
         """Compute what waits."""
@@ -85,13 +88,13 @@ class Gatherer:
 def answers_together(service: Service, batch: Sequence[Waiting]) -> list[Json | None]:
     """The answers to each query, None to those that would be refused; see ``Gatherer.ask``.
 
-    Together go those that treat known facts alike and ask for about as many answers: one that
-    wants a thousand does not make the others' long.
+    Together go those that treat known facts alike and ask for as many answers: of equal scores,
+    which ones come first may depend on how many are asked for.
     """
 
     def kind(place: int) -> tuple[str, int]:
         one = batch[place]
-        return one.known, min(10 ** len(str(one.k - 1)), service.most)
+        return one.known, one.k
 
     found: list[Json | None] = [None] * len(batch)
     good = [
@@ -99,10 +102,9 @@ def answers_together(service: Service, batch: Sequence[Waiting]) -> list[Json | 
         for place, one in enumerate(batch)
         if service.can_answer(one.query, k=one.k, known=one.known)
     ]
-    for (known, most), places in groupby(sorted(good, key=kind), key=kind):
+    for (known, k), places in groupby(sorted(good, key=kind), key=kind):
         group = list(places)
-        told = service.predict_many([batch[place].query for place in group], k=most, known=known)
+        told = service.predict_many([batch[place].query for place in group], k=k, known=known)
         for place, answers in zip(group, told["queries"], strict=True):
-            answers["answers"] = answers["answers"][: batch[place].k]
             found[place] = {"run": told["run"], **answers}
     return found

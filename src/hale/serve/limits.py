@@ -53,6 +53,10 @@ class Limits:
         for lane in (self._quick, self._slow):
             lane.threads.shutdown(wait=False, cancel_futures=True)
 
+    def held(self) -> int:
+        """How many questions compute or wait."""
+        return self._quick.held + self._slow.held
+
     async def ask(self, request: Request, function: Callable[[Check], T], *, slow: bool) -> T:
         """What ``function`` returns, computed in a thread; it is handed a check to call.
 
@@ -82,15 +86,17 @@ class Limits:
             over.set()
             watch.cancel()
             work.cancel()
-        raise self._late()
+        raise late(self.bounds.seconds)
 
-    def _late(self) -> Problem:
-        return Problem(
-            503,
-            f"This took longer than {self.bounds.seconds:g} s and was given up. Ask for less, or "
-            "use the command line, which has no limit.",
-            {"Retry-After": "1"},
-        )
+
+def late(seconds: float) -> Problem:
+    """What is said of a question that took too long."""
+    return Problem(
+        503,
+        f"This took longer than {seconds:g} s and was given up. Ask for less, or use the command "
+        "line, which has no limit.",
+        {"Retry-After": "1"},
+    )
 
 
 def busy(waiting: int) -> Problem:

@@ -36,11 +36,8 @@ class Listener:
         return f"http://{named}:{self.port}"
 
     def run(self, app: ASGIApp) -> None:
-        """Serve until interrupted. Requests are not logged: an address may hold the token."""
-        config = uvicorn.Config(
-            app, log_level="warning", access_log=False, server_header=False, timeout_keep_alive=30
-        )
-        uvicorn.Server(config).run(sockets=[self.socket])
+        """Serve until interrupted."""
+        server_for(app).run(sockets=[self.socket])
 
     def __enter__(self) -> Listener:
         return self
@@ -52,3 +49,17 @@ class Listener:
         trace: TracebackType | None,
     ) -> None:
         self.socket.close()
+
+
+def server_for(app: ASGIApp) -> uvicorn.Server:
+    """What serves an application; it logs no requests, since an address may hold the token."""
+    return uvicorn.Server(
+        uvicorn.Config(
+            app,
+            log_level="warning",
+            access_log=False,
+            server_header=False,
+            timeout_keep_alive=30,
+            timeout_graceful_shutdown=3,
+        )
+    )

@@ -11,8 +11,9 @@ from pydantic.json_schema import models_json_schema
 from starlette.requests import Request
 
 from hale import __version__
+from hale.serve.asked import Asked, NothingAsked
 from hale.serve.problems import PROBLEM
-from hale.serve.shapes import Asked, NothingAsked, ProblemTold
+from hale.serve.told import ProblemTold
 
 DOCUMENT = "/openapi.json"
 REFERENCE = "#/components/schemas/{model}"

@@ -54,6 +54,5 @@ async def answer_problem(_request: Request, error: Exception) -> Response:
         return error.response()
     if isinstance(error, HaleError):
         return problem_of(error).response()
-    if isinstance(error, HTTPException):
-        return Problem(error.status_code, error.detail, error.headers).response()
-    return Problem(500, "The server failed to answer; its log says why.").response()
+    assert isinstance(error, HTTPException)
+    return Problem(error.status_code, error.detail, error.headers).response()

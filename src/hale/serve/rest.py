@@ -12,7 +12,8 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from hale.errors import UnknownNameError
-from hale.serve import shapes
+from hale.serve import asked as requests
+from hale.serve import told
 from hale.serve.limits import ask
 from hale.serve.openapi import DOCUMENT, Operation, document
 from hale.serve.problems import Problem
@@ -76,7 +77,7 @@ async def _read(request: Request, operation: Operation) -> Any:
     if operation.body is None:
         shape, values = operation.asked, {**dict(given), **request.path_params}
         return _fitting(shape, lambda: shape.model_validate(values))
-    _fitting(shapes.NothingAsked, lambda: shapes.NothingAsked.model_validate(dict(given)))
+    _fitting(requests.NothingAsked, lambda: requests.NothingAsked.model_validate(dict(given)))
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != "application/json":
         raise Problem(415, f"The body is application/json, got {kind or 'nothing'!r}.")
@@ -84,7 +85,7 @@ async def _read(request: Request, operation: Operation) -> Any:
     return _fitting(body, lambda: body.model_validate_json(text, strict=True))
 
 
-def _fitting(shape: type[shapes.Asked], read: Callable[[], Any]) -> Any:
+def _fitting(shape: type[requests.Asked], read: Callable[[], Any]) -> Any:
     try:
         return read()
     except ValidationError as error:
@@ -93,7 +94,7 @@ def _fitting(shape: type[shapes.Asked], read: Callable[[], Any]) -> Any:
         raise Problem(400 if broken else 422, " ".join(faults)) from None
 
 
-def _fault(shape: type[shapes.Asked], fault: dict[str, Any]) -> str:
+def _fault(shape: type[requests.Asked], fault: dict[str, Any]) -> str:
     """One fault in words: where, what, and what would do."""
     *outer, last = fault["loc"] or ("the body",)
     if fault["type"] == "extra_forbidden" and not outer:
@@ -102,12 +103,12 @@ def _fault(shape: type[shapes.Asked], fault: dict[str, Any]) -> str:
     return f"{where}: {fault['msg']}."
 
 
-def _predict_many(service: Service, asked: shapes.PredictManyAsked, check: Check) -> Json:
+def _predict_many(service: Service, asked: requests.PredictManyAsked, check: Check) -> Json:
     queries = [(one.head, one.relation, one.tail) for one in asked.queries]
     return service.predict_many(queries, k=asked.k, known=asked.known, check=check)
 
 
-def _classify(service: Service, asked: shapes.ClassifyAsked, _check: Check) -> Json:
+def _classify(service: Service, asked: requests.ClassifyAsked, _check: Check) -> Json:
     return service.classify([(one.head, one.relation, one.tail) for one in asked.triples])
 
 
@@ -115,84 +116,84 @@ OPERATIONS = (
     Operation(
         "/run",
         "The run: its graph, settings, how training went, and its metrics.",
-        shapes.RunTold,
+        told.RunTold,
         in_thread(lambda service, _asked, _check: service.run_info()),
     ),
     Operation(
         "/relations",
         "The relations, and how many facts each has.",
-        shapes.RelationsTold,
+        told.RelationsTold,
         in_thread(lambda service, _asked, _check: service.relations()),
     ),
     Operation(
         "/search",
         "The entities that a text may mean.",
-        shapes.SearchTold,
+        told.SearchTold,
         in_thread(lambda service, asked, _: service.search(asked.q, k=asked.k)),
-        asked=shapes.SearchAsked,
+        asked=requests.SearchAsked,
     ),
     Operation(
         "/entities/{name}",
         "An entity and the facts that the graph holds of it.",
-        shapes.EntityTold,
+        told.EntityTold,
         in_thread(lambda service, asked, _: service.entity(asked.name, k=asked.k)),
-        asked=shapes.EntityAsked,
+        asked=requests.EntityAsked,
     ),
     Operation(
         "/predict",
         "The answers to one query: tails of (head, relation), heads of (relation, tail), "
         "relations of both.",
-        shapes.PredictTold,
+        told.PredictTold,
         predict_gathered,
-        asked=shapes.PredictAsked,
+        asked=requests.PredictAsked,
     ),
     Operation(
         "/predict",
         "The answers to many queries.",
-        shapes.PredictManyTold,
+        told.PredictManyTold,
         in_thread(_predict_many, slow=True),
         method="POST",
-        body=shapes.PredictManyAsked,
+        body=requests.PredictManyAsked,
     ),
     Operation(
         "/discover",
         "The most plausible facts that the graph lacks.",
-        shapes.DiscoverTold,
+        told.DiscoverTold,
         in_thread(
             lambda service, asked, check: service.discover(asked.relation, k=asked.k, check=check),
             slow=True,
         ),
-        asked=shapes.DiscoverAsked,
+        asked=requests.DiscoverAsked,
     ),
     Operation(
         "/neighbors/{name}",
         "The entities whose vectors are nearest to one.",
-        shapes.NeighborsTold,
+        told.NeighborsTold,
         in_thread(
             lambda service, asked, _: service.neighbors(asked.name, k=asked.k, metric=asked.metric)
         ),
-        asked=shapes.NeighborsAsked,
+        asked=requests.NeighborsAsked,
     ),
     Operation(
         "/why",
         "A fact explained: its rank and score, and the nearest known facts that support it.",
-        shapes.WhyTold,
+        told.WhyTold,
         in_thread(lambda service, asked, _: service.why(**dict(asked))),
-        asked=shapes.WhyAsked,
+        asked=requests.WhyAsked,
     ),
     Operation(
         "/classify",
         "Triples judged: true or false, and how sure.",
-        shapes.ClassifyTold,
+        told.ClassifyTold,
         in_thread(_classify, slow=True),
         method="POST",
-        body=shapes.ClassifyAsked,
+        body=requests.ClassifyAsked,
     ),
     Operation(
         "/vectors/{name}",
         "An entity's vector.",
-        shapes.VectorTold,
+        told.VectorTold,
         in_thread(lambda service, asked, _: service.vectors(asked.name)),
-        asked=shapes.VectorAsked,
+        asked=requests.VectorAsked,
     ),
 )

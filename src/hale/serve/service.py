@@ -46,10 +46,11 @@ class Service:
         self.finder = Finder(run.graph)
         self.name = str(run.path) if run.path is not None else run.graph.name
 
-    def prepare(self) -> None:
-        """Make what the first question would wait for: indexes of names and of known facts."""
+    def prepared(self) -> Service:
+        """Itself, with what the first question would wait for: indexes of names and facts."""
         _ = self.graph.known_answers, self.graph.split_index
-        _ = self.graph.bearers(self.graph.entities[0])
+        _ = [self.graph.bearers(name) for name in (self.graph.entities[0], "")]
+        return self
 
     def run_info(self) -> Json:
         """As ``hale show --json``."""

@@ -1,0 +1,118 @@
+"""Queries of one moment share a pass, and get what each would get alone."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from hale.errors import HaleError
+from hale.serve import gathering
+from hale.serve.gathering import Gatherer, Waiting, answers_together
+from hale.serve.limits import Bounds
+from hale.serve.problems import Problem
+from hale.serve.service import Asked, Json, Service
+from tests.serve.conftest import NAMES
+
+names = st.sampled_from([None, "nobody", "twin", "one", *NAMES])
+asked = st.tuples(
+    st.tuples(names, st.sampled_from([None, "next", "is <b>", "nxt"]), names),
+    st.sampled_from([0, 1, 3, 10, 1000, 1001]),
+    st.sampled_from(["mark", "drop", "hide"]),
+)
+
+
+def alone(service: Service, query: Asked, k: int, known: str) -> Json | None:
+    head, relation, tail = query
+    try:
+        return service.predict(head=head, relation=relation, tail=tail, k=k, known=known)
+    except HaleError:
+        return None
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(batch=st.lists(asked, max_size=8))
+def test_together_is_as_each_alone(service: Service, batch: list[Any]) -> None:
+    loop = asyncio.new_event_loop()
+    waiting = [Waiting(*one, told=loop.create_future()) for one in batch]
+    loop.close()
+    assert answers_together(service, waiting) == [alone(service, *one) for one in batch]
+
+
+def test_who_comes_while_others_are_computed_goes_together(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    passes: list[int] = []
+    first = threading.Event()
+
+    def noted(given: Service, batch: list[Waiting]) -> list[Json | None]:
+        passes.append(len(batch))
+        if len(passes) == 1:
+            assert first.wait(10)
+        return answers_together(given, batch)
+
+    monkeypatch.setattr(gathering, "answers_together", noted)
+    monkeypatch.setattr(gathering, "MOST_TOGETHER", 4)
+
+    async def ask_all() -> list[Json | None]:
+        gatherer = Gatherer(service, Bounds())
+        asks = [
+            asyncio.ensure_future(gatherer.ask((name, "next", None), 1, "mark"))
+            for name in NAMES[:7]
+        ]
+        await asyncio.sleep(0)  # the first has begun, six wait
+        asks[2].cancel()  # hangs up
+        first.set()
+        found = await asyncio.gather(*asks, return_exceptions=True)
+        gatherer.close()
+        return [None if isinstance(one, BaseException) else one for one in found]
+
+    found = asyncio.run(ask_all())
+    assert passes == [1, 4, 1]
+    expected = [alone(service, (name, "next", None), 1, "mark") for name in NAMES[:7]]
+    expected[2] = None
+    assert found == expected
+
+
+def test_too_many_wait_and_too_long(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    go_on = threading.Event()
+
+    def held(_service: Service, batch: list[Waiting]) -> list[Json | None]:
+        assert go_on.wait(10)
+        return [{} for _ in batch]
+
+    monkeypatch.setattr(gathering, "answers_together", held)
+
+    async def ask_all() -> list[Any]:
+        gatherer = Gatherer(service, Bounds(waiting=2, seconds=0.2))
+        asks = [gatherer.ask(("p1", "next", None), 1, "mark") for _ in range(4)]
+        found = await asyncio.gather(*asks, return_exceptions=True)
+        go_on.set()
+        gatherer.close()
+        return found
+
+    found = asyncio.run(ask_all())
+    assert all(isinstance(one, Problem) and one.status == 503 for one in found)
+    assert "longer than 0.2 s" in str(found[0])
+    assert "2 questions are waiting already" in str(found[3])
+
+
+def test_a_failure_reaches_who_waits(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: Any) -> list[Json | None]:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(gathering, "answers_together", broken)
+
+    async def ask() -> None:
+        gatherer = Gatherer(service, Bounds())
+        with pytest.raises(ZeroDivisionError):
+            await gatherer.ask(("p1", "next", None), 1, "mark")
+        with pytest.raises(ZeroDivisionError):  # and the next is computed all the same
+            await gatherer.ask(("p1", "next", None), 1, "mark")
+        gatherer.close()
+
+    asyncio.run(ask())
