@@ -51,7 +51,6 @@ class Front:
                 Problem: answer_problem,
                 HaleError: answer_problem,
                 HTTPException: answer_problem,
-                Exception: answer_problem,
             },
             lifespan=self._lifespan,
         )
@@ -74,7 +73,9 @@ class Front:
         yield
         self.explorer.close()
         if self._inner.done() and self.failure is None:
-            self._inner.result().state.limits.close()
+            inner = self._inner.result()
+            async with inner.router.lifespan_context(inner):  # begun and ended: what it ends counts
+                pass
 
     def _prepare(self) -> None:
         """Load the run; where that fails, end the server, and whoever started it says why."""
@@ -82,8 +83,7 @@ class Front:
         try:
             from hale.serve.app import create_app
 
-            service = self._load()
-            service.prepare()
+            service = self._load().prepared()
             self.explorer.take_service(service)
             inner = create_app(
                 service,
