@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import threading
 from pathlib import Path
 
@@ -66,7 +67,7 @@ def test_a_run_that_cannot_be_loaded_ends_the_server(
     explorer: Explorer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ended = threading.Event()
-    monkeypatch.setattr(front.signal, "raise_signal", lambda _number: ended.set())
+    monkeypatch.setattr(signal, "raise_signal", lambda _number: ended.set())
 
     def load() -> Service:
         raise RunError("gone")

@@ -42,7 +42,7 @@ class Front:
         self.explorer, self._load = explorer, load
         self._token, self._host = token, host
         self._inner: Future[Starlette] = Future()
-        self._seen = threading.Event()
+        self._seen, self._over = threading.Event(), threading.Event()
         self.failure: Exception | None = None
         self.app = Starlette(
             routes=[*early_routes(explorer), Mount("/", app=self._later)],
@@ -71,6 +71,7 @@ class Front:
     async def _lifespan(self, _app: Starlette) -> AsyncIterator[None]:
         threading.Thread(target=self._prepare, daemon=True).start()
         yield
+        self._over.set()
         self.explorer.close()
         if self._inner.done() and self.failure is None:
             inner = self._inner.result()
@@ -94,7 +95,9 @@ class Front:
         except Exception as error:
             self.failure = error
             self._inner.set_exception(error)
-            signal.raise_signal(signal.SIGINT)
+            if not self._over.is_set():
+                signal.raise_signal(signal.SIGINT)
             return
         self._inner.set_result(inner)
-        self.explorer.atlas.improve()
+        if not self._over.is_set():
+            self.explorer.atlas.improve()

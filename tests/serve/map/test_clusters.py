@@ -58,7 +58,7 @@ def graph_of_cities() -> Graph:
 
 def test_names_by_hand() -> None:
     xy = np.zeros((13, 2), dtype=np.float32)
-    xy[:5] = [[-1, -1], [-1, 0], [-0.5, 0], [-0.5, 1], [0, 0]]
+    xy[:5] = np.array([[-1, -1], [-1, 0], [-0.5, 0], [-0.5, 1], [0, 0]])
     cluster = np.array([0] * 5 + [1] * 5 + [-1] * 3)
     first, second = describe(graph_of_cities(), xy, cluster)
     # 'kind: city' has 5 of 5 inside and 1 of 8 outside; 'holds of land' 4 of 5 and none outside.
