@@ -1,12 +1,13 @@
 # Every target sets up what it needs in .venv; nothing outside the folder is touched.
 PYTHON ?= python3
 BIN := .venv/bin
+PAGES := src/hale/serve/static/explore.js
 
-.PHONY: install setup demo test test-without-compiler check mutants sanitize format clean
+.PHONY: install setup demo explore wheel browser-test test test-without-compiler check mutants sanitize format clean
 
 install: .venv/.demo
 
-setup: .venv/.ready
+setup: .venv/.ready $(PAGES)
 
 SOURCES := pyproject.toml constraints.txt CMakeLists.txt $(wildcard native/*)
 
@@ -27,14 +28,37 @@ endef
 	$(call install,.)
 	touch $@
 
+# The pages of hale explore; without Node.js they are left out, and it says so.
+$(PAGES): .venv/.ready $(wildcard web/*.json web/*.mjs web/src/*) scripts/build_web.py
+	$(BIN)/python scripts/build_web.py
+
 demo: .venv/.demo
 	$(BIN)/hale train wordnet --model rotl --dim 32 --budget 30s --out runs/demo --overwrite
 	$(BIN)/hale predict runs/demo --head dog.n.01 --relation hypernym -k 5
 	$(BIN)/hale predict runs/demo --relation part_meronym --tail everest.n.01 -k 5
 	$(BIN)/hale predict runs/demo --head namibia.n.01 --relation instance_hypernym -k 5
 
+explore: runs/demo/metrics.json
+	$(BIN)/hale explore runs/demo
+
+runs/demo/metrics.json: | setup
+	$(MAKE) demo
+
+# With the pages inside, and their licences.
+wheel: setup
+	$(BIN)/python scripts/build_web.py --must
+	$(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir dist .
+
 test: setup
 	$(BIN)/python -m pytest
+
+# The pages in a real browser: Debian's chromium and its driver, installed where that may be done.
+# Where there is none the tests are left out, and it says so.
+browser-test: setup
+	command -v chromedriver > /dev/null || (apt-get update && apt-get install -y chromium chromium-driver) > /dev/null 2>&1 || true
+	@if ! command -v chromedriver > /dev/null; then echo 'browser tests left out: no chromedriver'; \
+	elif ! test -f $(PAGES); then echo 'browser tests left out: the pages are not built'; \
+	else $(BIN)/python -m pytest -m browser tests/browser; fi
 
 # The package as a machine without a compiler has it: hale must say that it runs on torch tiles and
 # why, and be right all the same. It shares every other package with .venv.

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from hale.errors import HaleError
 from hale.serve import gathering
+from hale.serve.asking import Bounds
 from hale.serve.gathering import Gatherer, Waiting, answers_together
-from hale.serve.limits import Bounds
 from hale.serve.problems import Problem
 from hale.serve.service import Asked, Json, Service
 from tests.serve.conftest import NAMES

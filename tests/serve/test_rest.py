@@ -12,7 +12,7 @@ from starlette.testclient import TestClient
 
 from hale.runs.run import Run
 from hale.serve.app import create_app
-from hale.serve.limits import Bounds
+from hale.serve.asking import Bounds
 from hale.serve.rest import OPERATIONS
 from tests.cli.invoke import as_json, hale
 from tests.serve.conftest import BEARER, HERE, NAMES, SCRIPT, TOKEN

@@ -45,6 +45,7 @@ COMMANDS = {
     "calibrate": "Fit probabilities on the validation triples, and keep them with the run.",
     "classify": "Judge triples: true or false, and how sure.",
     "export": "Write entity and relation vectors with their names, or an index, to a folder.",
+    "explore": "Open a run in the browser: map, entities, questions, a review of missing facts.",
     "serve": "Answer programs over HTTP: REST below /api/v1, described by /api/v1/openapi.json.",
     "mcp": "Answer agents by the Model Context Protocol: search, facts, predict, why, similar.",
     "train": "Train a model on GRAPH and evaluate it on the test split.",

@@ -22,7 +22,7 @@ from starlette.types import ASGIApp
 from hale import __version__
 from hale.errors import HaleError
 from hale.serve.access import LOOPBACK, Access
-from hale.serve.limits import Bodies, Bounds
+from hale.serve.asking import Bodies, Bounds
 from hale.serve.service import Json, Service
 
 PATH = "/mcp"

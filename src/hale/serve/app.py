@@ -13,8 +13,8 @@ from starlette.routing import Mount, Route
 from hale.errors import HaleError
 from hale.runs.run import Run
 from hale.serve.access import LOOPBACK, Access
+from hale.serve.asking import Bodies, Bounds, Limits
 from hale.serve.gathering import Gatherer
-from hale.serve.limits import Bodies, Bounds, Limits
 from hale.serve.problems import Problem, answer_problem
 from hale.serve.rest import api_routes
 from hale.serve.service import Service
@@ -31,7 +31,7 @@ def create_app(
     """REST below /api/v1 over one run, with ``pages`` beside it; all of it needs the token.
 
     Whoever answers a request finds ``request.app.state.service`` and asks it by
-    ``hale.serve.limits.ask``.
+    ``hale.serve.asking.ask``.
     """
     bounds = bounds or Bounds()
     service = run if isinstance(run, Service) else Service(run)

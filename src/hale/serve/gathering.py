@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from hale.errors import HaleError
-from hale.serve.limits import Bounds, busy, late
+from hale.serve.asking import Bounds, busy, late
 from hale.serve.service import Asked, Json, Service
 
 # Of one pass: so that the first of them does not wait for too many others.

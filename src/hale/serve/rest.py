@@ -14,7 +14,7 @@ from starlette.routing import Route
 from hale.errors import UnknownNameError
 from hale.serve import asked as requests
 from hale.serve import told
-from hale.serve.limits import ask
+from hale.serve.asking import ask
 from hale.serve.openapi import DOCUMENT, Operation, document
 from hale.serve.problems import Problem
 from hale.serve.service import Check, Json, Service

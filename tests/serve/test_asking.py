@@ -18,7 +18,7 @@ from starlette.testclient import TestClient
 
 from hale.runs.run import Run
 from hale.serve.app import create_app
-from hale.serve.limits import Bodies, Bounds, GivenUp, ask
+from hale.serve.asking import Bodies, Bounds, GivenUp, ask
 from hale.serve.problems import Problem
 from hale.serve.service import Check
 from tests.serve.conftest import BEARER, HERE, TOKEN

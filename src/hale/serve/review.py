@@ -1,0 +1,185 @@
+"""Review: what people decided about facts, kept in review.jsonl as they decide.
+
+A line a decision, appended and brought to disk before it is answered, so that a kill loses none:
+
+    {"time": ..., "who": ..., "decision": "accept", "head": ..., "relation": ..., "tail": ..., ...}
+
+'undo' takes back the last decision of the same person that still stands. Nothing is ever removed
+from the file. A line that a power cut left unfinished is no decision.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import threading
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+import polars as pl
+
+from hale.data.files import writing_to
+from hale.errors import InputError, RunError, UnknownNameError
+
+REVIEW = "review.jsonl"
+Decision = Literal["accept", "reject", "skip"]
+DECISIONS: tuple[Decision, ...] = get_args(Decision)
+UNDO = "undo"
+Fact = tuple[str, str, str]  # head, relation, tail, by name
+LONGEST_NAME = 100
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A decision: who made it when, about which fact, and how sure the run was of it."""
+
+    time: str
+    who: str
+    decision: str
+    head: str
+    relation: str
+    tail: str
+    probability: float | None = None
+    score: float | None = None
+
+    @property
+    def fact(self) -> Fact:
+        """What it is about."""
+        return self.head, self.relation, self.tail
+
+
+class Review:
+    """The decisions about one run's facts; ``entries`` are those that stand, in their order."""
+
+    def __init__(self, run: Path) -> None:
+        self.path = run / REVIEW
+        self._lock = threading.Lock()
+        self._entries: list[Entry] = []
+        self._read_to = 0
+        self._catch_up()
+
+    def decide(
+        self,
+        fact: Fact,
+        decision: str,
+        *,
+        who: str,
+        probability: float | None = None,
+        score: float | None = None,
+    ) -> Entry:
+        """Write down a decision; the same one twice in a row is one."""
+        if decision not in DECISIONS:
+            raise UnknownNameError("decision", decision, DECISIONS)
+        with self._lock:
+            self._catch_up()
+            for entry in reversed(self._entries):
+                if entry.fact == fact and entry.who == who:
+                    if entry.decision == decision:
+                        return entry
+                    break
+            entry = Entry(_now(), _person(who), decision, *fact, probability, score)
+            self._append({k: v for k, v in asdict(entry).items() if v is not None})
+            self._catch_up()
+            return entry
+
+    def undo(self, *, who: str) -> Entry | None:
+        """Take back the last decision of a person that stands; None where there is none."""
+        with self._lock:
+            self._catch_up()
+            mine = _person(who)
+            last = next((e for e in reversed(self._entries) if e.who == mine), None)
+            if last is not None:
+                self._append({"time": _now(), "who": mine, "decision": UNDO})
+                self._catch_up()
+            return last
+
+    @property
+    def entries(self) -> list[Entry]:
+        """The decisions that stand, also those that others wrote into the file."""
+        with self._lock:
+            self._catch_up()
+            return list(self._entries)
+
+    def verdicts(self) -> dict[Fact, Entry]:
+        """The last decision about each fact."""
+        return {entry.fact: entry for entry in self.entries}
+
+    def facts(self, decision: Decision) -> list[Fact]:
+        """The facts last decided so, in the order of their decisions."""
+        return [fact for fact, entry in self.verdicts().items() if entry.decision == decision]
+
+    def counts(self) -> dict[str, Counter[str]]:
+        """How many facts each person accepted, rejected and skipped."""
+        found: dict[str, Counter[str]] = {}
+        for entry in self.verdicts().values():
+            found.setdefault(entry.who, Counter())[entry.decision] += 1
+        return found
+
+    def _append(self, values: dict[str, Any]) -> None:
+        """One more line, on disk when this returns."""
+        line = json.dumps(values, ensure_ascii=False).encode() + b"\n"
+        with writing_to(self.path):
+            number = os.open(self.path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o644)
+            try:
+                size = os.fstat(number).st_size
+                if size and os.pread(number, 1, size - 1) != b"\n":
+                    line = b"\n" + line  # after a line that a power cut left unfinished
+                os.write(number, line)
+                os.fsync(number)
+            finally:
+                os.close(number)
+
+    def _catch_up(self) -> None:
+        """Take in the lines that are new in the file."""
+        if not self.path.is_file():
+            return
+        with self.path.open("rb") as file:
+            file.seek(self._read_to)
+            new = file.read()
+        whole = new[: new.rfind(b"\n") + 1]
+        self._read_to += len(whole)
+        for line in whole.splitlines():
+            self._take(line)
+
+    def _take(self, line: bytes) -> None:
+        try:
+            values = json.loads(line)
+        except ValueError:
+            return  # unfinished when the power went
+        try:
+            if values["decision"] == UNDO:
+                mine = [n for n, e in enumerate(self._entries) if e.who == values["who"]]
+                del self._entries[mine[-1] : mine[-1] + 1]
+            else:
+                self._entries.append(Entry(**values))
+        except (KeyError, TypeError, IndexError):
+            raise RunError(
+                f"{self.path} holds a line that is no decision: {line[:80]!r}. Move it away."
+            ) from None
+
+
+def facts_as_text(facts: Iterable[Fact]) -> bytes:
+    """Facts with tabs and a header, as hale reads them back."""
+    from hale.export.table_file import write_table
+
+    text = io.BytesIO()
+    columns = dict.fromkeys(("head", "relation", "tail"), pl.String)
+    table = pl.DataFrame(list(facts), schema=columns, orient="row")
+    write_table(table, text, ".tsv")
+    return text.getvalue()
+
+
+def _person(who: str) -> str:
+    name = " ".join(who.split())
+    if not name or len(name) > LONGEST_NAME:
+        raise InputError(f"Say who decides, in 1 to {LONGEST_NAME} characters.")
+    return name
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="milliseconds")
