@@ -47,7 +47,9 @@ class Server:
             cwd=self.run.parent,
             env={
                 **os.environ,
-                **{"OMP_NUM_THREADS": "1", "PYTHONUNBUFFERED": "1", "LOGNAME": "ada"},
+                "OMP_NUM_THREADS": "1",
+                "PYTHONUNBUFFERED": "1",
+                "LOGNAME": "ada",
             },
         )
         assert self.process.stdout is not None
