@@ -22,7 +22,7 @@ from tests.cli.invoke import assert_refused
         (["--host", "0.0.0.0"], "--host 0.0.0.0 lets other machines ask. Choose a token"),
         (["--token", "short"], "A token has at least 8 characters, got 5."),
         (["--host", "192.0.2.1", "--token", "long enough"], "Cannot listen at 192.0.2.1, port"),
-        (["--port", "65536"], "65536"),
+        (["--port", "65536"], "65535"),
     ],
 )
 def test_what_cannot_be_served(run: Path, options: list[str], message: str) -> None:
@@ -45,16 +45,19 @@ def test_it_prints_where_and_the_token_and_ends_when_told(run: Path) -> None:
     with subprocess.Popen(
         command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as server:
-        assert server.stdout is not None
-        assert server.stderr is not None
-        address = server.stdout.readline().strip()
-        token = server.stdout.readline().strip()
-        assert address.startswith("http://127.0.0.1:")
-        name, _, value = token.partition(": ")
-        assert name == "Authorization"
-        asked = urllib.request.Request(address, headers={name: value})
-        with urllib.request.urlopen(asked, timeout=20) as told:
-            assert json.load(told)["entities"] == 24
-        server.send_signal(signal.SIGINT)
-        assert server.wait(20) in (0, 130, -signal.SIGINT)
-        assert "Traceback" not in server.stderr.read()
+        try:
+            assert server.stdout is not None
+            assert server.stderr is not None
+            address = server.stdout.readline().strip()
+            token = server.stdout.readline().strip()
+            assert address.startswith("http://127.0.0.1:")
+            name, _, value = token.partition(": ")
+            assert name == "Authorization"
+            asked = urllib.request.Request(address, headers={name: value})
+            with urllib.request.urlopen(asked, timeout=20) as told:
+                assert json.load(told)["entities"] == 24
+            server.send_signal(signal.SIGINT)
+            assert server.wait(20) in (0, 130, -signal.SIGINT)
+            assert "Traceback" not in server.stderr.read()
+        finally:
+            server.kill()

@@ -10,6 +10,8 @@ from starlette.types import ASGIApp
 
 from hale.errors import InputError
 
+BACKLOG = 2048
+
 
 class Listener:
     """A socket that listens at host and port, 0 for a free one; an error tells if it cannot."""
@@ -21,6 +23,7 @@ class Listener:
         self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             self.socket.bind((self.host, port))
+            self.socket.listen(BACKLOG)  # who comes while the run is loaded waits
         except OSError as error:
             self.socket.close()
             raise InputError(
