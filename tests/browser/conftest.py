@@ -39,12 +39,18 @@ class Server:
         self.start()
 
     def start(self) -> None:
-        command = [sys.executable, "-m", "hale", "explore", str(self.run), "--no-browser"]
+        command = [sys.executable, "-m", "hale", "explore", self.run.name, "--no-browser"]
         self.process = subprocess.Popen(
             command,
             stdout=subprocess.PIPE,
             text=True,
-            env={**os.environ, "OMP_NUM_THREADS": "1", "PYTHONUNBUFFERED": "1"},
+            cwd=self.run.parent,
+            env={
+                **os.environ,
+                "OMP_NUM_THREADS": "1",
+                "PYTHONUNBUFFERED": "1",
+                "LOGNAME": "ada",
+            },
         )
         assert self.process.stdout is not None
         self.opening = self.process.stdout.readline().strip()

@@ -83,8 +83,9 @@ class MapPage {
     this.draw();
     requestAnimationFrame(() =>
       setTimeout(() => {
-        this.grid = new Grid(this.xy);
+        this.points.finish();
         this.stage.dataset.painted = String(Math.round(performance.now() - arrived));
+        this.grid = new Grid(this.xy);
         this.stage.dataset.count = String(this.points.count);
         this.stage.dataset.kind = head.kind;
       }),

@@ -108,6 +108,11 @@ export class Points {
     }
   }
 
+  /** Wait until what was drawn is there. */
+  finish(): void {
+    this.gl.readPixels(0, 0, 1, 1, this.gl.RGBA, this.gl.UNSIGNED_BYTE, new Uint8Array(4));
+  }
+
   draw(camera: Camera, size: number): void {
     const gl = this.gl;
     const dense = window.devicePixelRatio || 1;

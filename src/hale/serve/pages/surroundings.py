@@ -9,7 +9,7 @@ from typing import Any
 
 KNOWN, PREDICTED = 10, 4  # facts that are drawn
 WIDTH, HEIGHT = 560, 360
-LETTERS = 22  # of a name that are shown
+LETTERS = 18  # of a name that are shown
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ def spokes(
                 name=fact[place],
                 text=_short(fact.get(f"{place}_label") or fact[place]),
                 relation=fact["relation"],
-                x=round(WIDTH / 2 + 0.27 * WIDTH * across, 1),
+                x=round(WIDTH / 2 + 0.25 * WIDTH * across, 1),
                 y=round(HEIGHT / 2 + 0.4 * HEIGHT * math.sin(angle), 1),
                 anchor="start" if across > 0.15 else "end" if across < -0.15 else "middle",
                 predicted=new,
