@@ -34,7 +34,7 @@ import hale
 from hale.cli.plots import plot_reliability
 from hale.engine.device import use_threads
 from hale.evaluation.calibration import ByQuestions, calibrate, corrupt
-from hale.evaluation.calibration.asked import ask
+from hale.evaluation.calibration.asked_fit import ask
 from hale.evaluation.calibration.by_questions import SHOWN
 from hale.evaluation.calibration.questions import triples_of
 from hale.evaluation.calibration.standing import Standings

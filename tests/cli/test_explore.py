@@ -47,7 +47,7 @@ def test_a_damaged_run_is_told(run: Path) -> None:
     (run / "triples.safetensors").write_bytes(b"nothing")
     result = hale("explore", run, "--no-browser")
     assert result.exit_code == 2
-    assert "triples.safetensors cannot be read" in result.stderr
+    assert "triples.safetensors is not the file that it was made with" in result.stderr
 
 
 @pytest.mark.usefixtures("bundle")

@@ -15,7 +15,18 @@ sys.path.insert(0, str(ROOT / "scripts"))
 tour = pytest.importorskip("tour")
 
 # Commands that other pages show: they train for long, measure the machine, or look up a name.
-ELSEWHERE = {"bench", "reproduce", "tune", "recipe", "models", "datasets", "find"}
+ELSEWHERE = {
+    "explore",
+    "serve",
+    "mcp",
+    "bench",
+    "reproduce",
+    "tune",
+    "recipe",
+    "models",
+    "datasets",
+    "find",
+}
 
 
 def test_every_command_is_toured_or_said_elsewhere() -> None:

@@ -27,9 +27,9 @@ NAMES = ["p0", "p1", "p2", SCRIPT, "a/b?c#d&e", "ünï cödé", "p6", "p7", "p8"
 
 
 def save_odd(path: Path) -> Path:
-    """Entity i sits at i, 'next' adds one; all facts but p8 -> p9 are held, 12 in valid."""
+    """Entity i sits at i, 'next' adds one, and each is itself; p8 -> p9 alone is missing."""
     after = np.array([[i, 0, i + 1] for i in range(8)])
-    loop = np.array([[3, 1, 3]])
+    loop = np.array([[i, 1, i] for i in range(len(NAMES))])
     graph = Graph(
         "odd",
         Vocabulary(NAMES, "entity"),

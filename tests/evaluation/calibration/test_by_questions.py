@@ -8,7 +8,7 @@ import pytest
 from hale.answers.predictor import predict
 from hale.errors import InputError
 from hale.evaluation.calibration import ByQuestions, calibrate, load_calibration
-from hale.evaluation.calibration.asked import AskedFit, ask
+from hale.evaluation.calibration.asked_fit import AskedFit, ask
 from hale.evaluation.calibration.standing import LISTED, Standings
 from hale.evaluation.classification import classify
 from hale.runs.folder import RunFolder

@@ -5,7 +5,7 @@ by_questions  learned from the answers to questions, as predictions ask them
 questions     which questions those are, and which of their answers are true
 standing      where an answer stands among the candidates of its question
 cardinality   how many answers the queries of a relation have
-asked         the probability of an answer, by how it stands
+asked_fit     the probability of an answer, by how it stands
 pooled        one logistic model for all relations, and the departure of each
 logistic      logistic regression by Newton's method
 by_negatives  learned from validation triples against negatives that were given

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from hale.data.graph import Graph
 from hale.data.keys import Codes, Ids, pair_keys, pairs_of
-from hale.evaluation.calibration.asked import Asked, AskedFit, ask, tells
+from hale.evaluation.calibration.asked_fit import Asked, AskedFit, ask, tells
 from hale.evaluation.calibration.base import Calibration, Judge, Judgement
 from hale.evaluation.calibration.scores import triple_scores
 from hale.evaluation.calibration.standing import LISTED, Standings
