@@ -66,7 +66,6 @@ def explore(
     with Listener(host, port) as listener:
         front = Front(Explorer(run, seen), load, token=chosen, host=host)
         address = f"{listener.address}/?token={chosen}"
-        listener.socket.listen()  # a browser that is quicker than the server waits
         out.print(address)
         err.print("Ctrl-C ends it")
         if browser:
