@@ -69,8 +69,8 @@ PARTS = {
     ),
     "wikidata-83k": Part(
         "wikidata-83k",
-        "20 epochs, one thread, 100 queries",
-        {"epochs": 20, "threads": 1, "queries": 100, "validate_every": "20"},
+        "20 epochs, one thread",
+        {"epochs": 20, "threads": 1, "validate_every": "20"},
         {"by the rule": {}, "all": {"block": "all"}},
     ),
 }

@@ -224,3 +224,25 @@ def test_a_kept_calibration_is_read_and_none_is_made(stored: Run) -> None:
     assert kept_calibration(stored) is None
     made = calibrate(stored, method="platt", negatives=NEGATIVES)
     assert kept_calibration(stored) == made
+
+
+def test_a_fingerprint_follows_the_weights() -> None:
+    """It is held from question to question, but not past a change in place."""
+    run = line_run()
+    first = fingerprint(run.model)
+    assert fingerprint(run.model) == first
+    with torch.no_grad():
+        run.model.entity.weight[0] += 1
+    assert fingerprint(run.model) != first
+    with torch.no_grad():
+        run.model.entity.weight[0] -= 1
+    assert fingerprint(run.model) == first
+
+
+def test_a_calibration_that_no_folder_keeps_is_made_once() -> None:
+    run = line_run()
+    made = calibration_of(run)
+    assert calibration_of(run) is made
+    with torch.no_grad():
+        run.model.entity.weight[0] += 1
+    assert calibration_of(run) is not made

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import warnings
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -20,6 +21,9 @@ from hale.runs.run import Run, RunSource, open_run
 
 CALIBRATION = "calibration.json"
 VERSION = 2  # of the file; 1 had none, and meant facts against random corruptions
+
+_DIGESTS: WeakKeyDictionary[Model, tuple[tuple[tuple[int, int], ...], str]] = WeakKeyDictionary()
+_MADE: WeakKeyDictionary[Model, Calibration] = WeakKeyDictionary()  # that no folder keeps
 
 KINDS: dict[str, type[ByQuestions] | type[ByNegatives]] = {
     kind.kind: kind for kind in (ByQuestions, ByNegatives)
@@ -107,9 +111,16 @@ def load_calibration(run: RunSource) -> Calibration | None:
 def calibration_of(run: Run) -> Calibration:
     """The calibration kept with a run, or one on questions, made now.
 
-    What is made now is not written down: asking a question changes no run.
+    What is made now is not written down: asking a question changes no run. It is held for the
+    next question while the model lives.
     """
-    return load_calibration(run) or calibrate(run, save=False)
+    kept = load_calibration(run)
+    if kept is not None:
+        return kept
+    made = _MADE.get(run.model)
+    if made is None or made.weights != fingerprint(run.model):
+        made = _MADE[run.model] = calibrate(run, save=False)
+    return made
 
 
 def kept_calibration(run: Run) -> Calibration | None:
@@ -132,10 +143,20 @@ def meaning_of(run: Run) -> str:
 
 
 def fingerprint(model: Model) -> str:
-    """A short digest of a model's weights: the same for the same numbers."""
+    """A short digest of a model's weights: the same for the same numbers.
+
+    It is held until a tensor is written to or another stands in its place.
+    """
+    tensors = sorted(model.state_dict().items())
+    now = tuple((tensor.data_ptr(), tensor._version) for _, tensor in tensors)
+    before = _DIGESTS.get(model)
+    if before is not None and before[0] == now:
+        return before[1]
     digest = hashlib.sha256()
-    for name, tensor in sorted(model.state_dict().items()):
+    for name, tensor in tensors:
         digest.update(f"{name} {tuple(tensor.shape)}".encode())
         numbers = tensor.detach().cpu().contiguous().numpy()
         digest.update(numbers.reshape(-1).view(np.uint8))  # its bytes, without a copy of them
-    return digest.hexdigest()[:16]
+    found = digest.hexdigest()[:16]
+    _DIGESTS[model] = now, found
+    return found
