@@ -26,6 +26,7 @@ COMMANDS = {
     "evaluate": ["evaluate", "wn18rr"],
     "growth": ["growth", "--plot", str(RESULTS / "growth.png")],
     "race": ["race", "wn18rr", "--seconds", "120", "--plot", str(RESULTS / "race.png")],
+    "race-40s": ["race", "wn18rr", "--seconds", "40", "--rivals", "hale,pykeen-mure-adversarial"],
 }
 
 

@@ -81,6 +81,16 @@ def test_against_plain_counting(kind: str, span: int, monkeypatch: pytest.Monkey
     everyone.loops = np.ones_like(everyone.loops)
     found = ranks_among(model, triples, everyone, known)
     assert found == pytest.approx(filtered_ranks(model, triples, known))
+    few = Candidates(graph, anything=True, among=np.arange(8))  # under half: rows are gathered
+    few.loops = np.ones_like(few.loops)
+    inside = triples[triples[:, 2] < 8]
+    for (head, relation, tail), rank in zip(
+        inside.tolist(), ranks_among(model, inside, few, known), strict=True
+    ):
+        scores = model.score_all(torch.tensor([head]), torch.tensor([relation]))[0]
+        others = set(known.of(np.array([head]), np.array([relation]))[1].tolist()) - {tail}
+        rivals = scores[sorted(set(range(8)) - others - {tail})]
+        assert rank == 1 + (rivals > scores[tail]).sum() + (rivals == scores[tail]).sum() / 2
     candidates = Candidates(graph)
     for (head, relation, tail), rank in zip(
         triples.tolist(), ranks_among(model, triples, candidates, known), strict=True

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from dataclasses import replace
 from typing import Any
 
@@ -15,6 +16,7 @@ from hale.engine.blocks import Blocks
 from hale.engine.leaving import Leaver
 from hale.objectives.left_out import left_out
 from hale.settings import make_settings
+from hale.training.optimizers import Adam
 from hale.training.trainer import Trainer
 
 pytestmark = pytest.mark.skipif(not kernel.builds(), reason="no kernel was built here")
@@ -206,3 +208,32 @@ def test_weighted_facts_take_the_other_step_and_weigh_there(dense: Graph) -> Non
     assert alike._step().parts["alignment"].item() == pytest.approx(
         one.parts["alignment"].item(), rel=1e-5
     )
+
+
+@pytest.mark.parametrize("model", ["rotl", "transe"])
+def test_an_interrupted_run_is_as_its_rows_are_read(dense: Graph, model: str) -> None:
+    """Rows that are behind catch up at the end, and what is looked up later moves nothing."""
+    settings = make_settings(
+        model=model, dim=8, batch_size=10, queries=5, epochs=3, block=80, gamma=4.0
+    )
+    trainer = Trainer(dense, settings)
+    for _ in range(30):
+        trainer._step()
+    assert isinstance(trainer.optimizer, Adam)
+    lag = trainer.optimizer.lag("entity.weight")
+    assert lag.step == 30
+    ids = torch.arange(SIZE)
+    expected = trainer.optimizer.settled(trainer.model.state_dict())["entity.weight"]
+    assert not torch.equal(expected, trainer.model.entities()), "some are behind"
+    trainer._save()  # before the first validation: what there is is kept
+    trainer.rule.steps = 30  # and here it ends
+    trainer.state.history = []
+    trainer.state.kept_step = trainer.state.clock.step
+    trainer.optimizer.settle()
+    torch.testing.assert_close(trainer.model.entities(), expected, rtol=1e-5, atol=1e-6)
+    trainer.optimizer.release()
+    lag.stepped(1.0)
+    before = trainer.model.entities().detach().clone()
+    trainer.model.entity(ids)
+    assert torch.equal(trainer.model.entities(), before)
+    copy.deepcopy(trainer.model)

@@ -15,7 +15,7 @@ from hale.answers.neighborhood import distances_from
 from hale.data.graph import SPLITS, Split
 from hale.data.results import Framed, frame_of_records
 from hale.errors import InputError
-from hale.evaluation.calibration import calibration_of
+from hale.evaluation.calibration import calibration_of, kept_calibration
 from hale.evaluation.ranks import filtered_ranks
 from hale.runs.run import RunSource, open_run
 
@@ -116,10 +116,12 @@ def why(run: RunSource, head: str, relation: str, tail: str, *, k: int = 5) -> E
     def named(number: int) -> tuple[str, str | None]:
         return graph.entities[number], graph.label(graph.entities[number])
 
-    probability = None
-    if len(graph.valid):
+    probability, sure = None, kept_calibration(run)  # one that does not fit is warned of
+    if sure is None and len(graph.valid):
         with suppress(InputError):  # validation triples that tell nothing
-            probability = float(calibration_of(run).probability_of(run, fact)[0])
+            sure = calibration_of(run)
+    if sure is not None:
+        probability = float(sure.probability_of(run, fact)[0])
     return Explanation(
         *named(int(fact[0, HEAD])),
         relation,

@@ -17,9 +17,11 @@ torch.optim.Adam would have taken them, at the cost of those that are read.
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from hale.engine import library as kernel
@@ -32,7 +34,7 @@ BETAS, EPS = (0.9, 0.999), 1e-8
 FADING = BETAS[0] / math.sqrt(BETAS[1])  # of a row's movement, from step to step
 CHUNK = 1 << 16  # rows that catch up at once by torch calls
 REACH = 160  # steps after which less than 1e-7 of it is left
-_FADED = (FADING ** np.arange(1, REACH + 1)).astype(np.float32)
+_FADED = FADING ** np.arange(1, REACH + 1)
 
 
 class Lag:
@@ -47,7 +49,8 @@ class Lag:
         self.table, self.means, self.squares = table, means, squares
         self.last = torch.zeros(len(table), dtype=torch.int32, device=table.device)
         self.step = 0
-        self._due = np.zeros(1024, dtype=np.float32)
+        kind = np.float64 if table.dtype == torch.float64 else np.float32
+        self._due: NDArray[Any] = np.zeros(1024, dtype=kind)
 
     @property
     def due(self) -> Tensor:
@@ -58,7 +61,7 @@ class Lag:
         """Be where another lag was."""
         self.last.copy_(last)
         self.step = len(due) - 1
-        self._due = np.zeros(2 * len(due) + 1024, dtype=np.float32)
+        self._due = np.zeros(2 * len(due) + 1024, dtype=self._due.dtype)
         self._due[: len(due)] = due.cpu().numpy()
 
     def stepped(self, rate: float) -> None:
@@ -94,6 +97,16 @@ class Lag:
         self.last.zero_()
         self._due[: self.step + 1] = 0
         self.step = 0
+
+    def settled(self) -> Tensor:
+        """The table (n, d) with all rows up to date, beside the one that is behind."""
+        table = self.table.clone()
+        due = self.due.to(table.device)
+        for first in range(0, len(table), CHUNK):
+            rows = slice(first, first + CHUNK)
+            way = due[self.last[rows].long()][:, None].to(table)
+            table[rows] -= way * self.means[rows] / (self.squares[rows].sqrt() + EPS)
+        return table
 
     @property
     def native(self) -> bool:

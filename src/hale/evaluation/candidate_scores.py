@@ -118,6 +118,7 @@ def _gathered(
     for part in chunks_of(given[rows], relations[rows], chunk_size(widest), known):
         mine = rows[part]
         head, relation = (torch.from_numpy(x[mine]).to(device) for x in (given, relations))
+        barred = model.ruled_out(relation)
         at = columns = np.empty(0, dtype=np.int64)
         if known is not None:
             at, answers = known.of(given[mine], relations[mine])
@@ -126,6 +127,9 @@ def _gathered(
             some = entities[slice(*span)]
             scores = model.score_rows(head, relation, some)
             refuse_non_finite(scores)
+            if barred is not None:  # the run's own rule, as among all entities
+                itself = barred[:, None] & (head[:, None] == some)
+                scores = scores.masked_fill(itself, LAST)
             inside = (columns >= span.first) & (columns < span.last)
             pairs = at[inside], columns[inside] - span.first
             here, there = (torch.from_numpy(x).to(device) for x in pairs)

@@ -50,6 +50,10 @@ class Table(nn.Module):
         """Let a method bring rows up to date before they are looked up, while its object lives."""
         self._settle = WeakMethod(settle)
 
+    def rest(self) -> None:
+        """No row is behind any more, whatever follows."""
+        self._settle = _nobody
+
 
 class RelationTable(Table):
     """A row per relation, then a row per reciprocal (2R, dim), not yet filled.

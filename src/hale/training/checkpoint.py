@@ -49,7 +49,7 @@ def save(
     tensors |= {f"optimizer/{name}": v for name, v in optimizer.state().items()}
     folder.write_tensors(CHECKPOINT, tensors, asdict(state))
     if kept and state.kept_step == state.clock.step:
-        folder.write_tensors(MODEL, weights, {"step": state.kept_step})
+        folder.write_tensors(MODEL, optimizer.settled(weights), {"step": state.kept_step})
     folder.write_lines(HISTORY, [asdict(record) for record in state.history])
 
 
@@ -82,7 +82,8 @@ def resume(folder: RunFolder, model: Model, optimizer: Optimizer) -> State:
         model.load_state_dict(_section(tensors, "model/"))
         optimizer.restore(_section(tensors, "optimizer/"))
     if state.kept_step == state.clock.step:  # a kill may have come before the model was written
-        folder.write_tensors(MODEL, model.state_dict(), {"step": state.kept_step})
+        weights = optimizer.settled(model.state_dict())
+        folder.write_tensors(MODEL, weights, {"step": state.kept_step})
     elif about_kept.get("step") != state.kept_step:
         raise RunError(
             f"The run {folder.path} is damaged: {MODEL} is of step {about_kept.get('step')}, "
@@ -102,7 +103,7 @@ def moments(folder: RunFolder) -> dict[str, Tensor]:
     if not folder.has(CHECKPOINT):
         return {}
     kept = _section(folder.read_tensors(CHECKPOINT)[0], "optimizer/")
-    # of a run that was stopped some rows are behind by a little, which another run does not mind
+    # of a run that was stopped some rows are behind; another run counts its steps anew
     return {key: value for key, value in kept.items() if key.split("/")[-1] not in (LAST, DUE)}
 
 

@@ -30,7 +30,7 @@ def extended(stored: Settings, given: Mapping[str, object]) -> Settings:
     values = {name: value for name, value in given.items() if value is not None}
     before = stored.model_dump()
     asked = make_settings(**{**before, **values})
-    if any(getattr(asked, name) != before[name] for name in LIMITS):
+    if any(getattr(asked, name) != before[name] for name in ("budget", "epochs")):
         for name, other in (("budget", "epochs"), ("epochs", "budget")):
             if name not in values and other in values:
                 before[name] = None

@@ -161,7 +161,10 @@ class Trainer:
                     stopped_by = "interrupt"
                 if stopped_by == "interrupt" or self.keeper.is_due:
                     self._save()
+        if self.state.kept_step == clock.step:  # of an interrupted run some rows may be behind
+            self.optimizer.settle()
         self.keeper.restore(self.state)
+        self.optimizer.release()
         run = Run(
             settings=self.settings,
             graph=self.graph,

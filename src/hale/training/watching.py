@@ -7,7 +7,7 @@ from pathlib import Path
 
 from hale.data.files import free_folder
 from hale.runs.run import Record, Run
-from hale.training.observer import Observer
+from hale.training.observer import Observer, tell
 from hale.training.progress_line import ProgressLine
 from hale.training.stopping import Clock
 from hale.training.tracking import tracker_class
@@ -30,6 +30,11 @@ class Several:
         """Tell them of a validation."""
         for one in self.observers:
             one.validated(record, kept=kept)
+
+    def working(self, what: str, done: int = 0, total: int | None = None) -> None:
+        """Tell those who want to know what takes a while."""
+        for one in self.observers:
+            tell(one, what, done, total)
 
 
 def with_progress(observer: Observer | None, progress: bool) -> Observer | None:

@@ -110,6 +110,7 @@ class AskedFit:
 
     def as_dict(self, graph: Graph) -> dict[str, Any]:
         """Ready for JSON, with the relations by name and direction."""
+        nothing = np.zeros(len(FEATURES))
         return {
             "features": list(FEATURES),
             "lacking": self.lacking,
@@ -121,10 +122,10 @@ class AskedFit:
                 {
                     **_named(graph, relation),
                     "outside": self.outside.get(relation, self.outside_all),
-                    "all": list(weights),
-                    "hidden": list(self.hidden.own.get(relation, np.zeros(len(FEATURES)))),
+                    "all": list(self.pooled.own.get(relation, nothing)),
+                    "hidden": list(self.hidden.own.get(relation, nothing)),
                 }
-                for relation, weights in sorted(self.pooled.own.items())
+                for relation in sorted({*self.pooled.own, *self.outside})
             ],
         }
 

@@ -57,8 +57,8 @@ def by_rule(graph: GraphCounts, epochs: float | None = None) -> dict[str, object
     density = triples / max(1, graph.num_entities)
     place = _place(density, SPARSE, DENSE)
     gamma = SPARSE_GAMMA + place * (DENSE_GAMMA - SPARSE_GAMMA)
-    larger = larger_batch(epochs)
-    batch = max(1, min(larger * TRIPLES_A_STEP, 2 * triples // 16))
+    most = max(1, 2 * triples // 16)
+    batch, usual = min(larger_batch(epochs) * TRIPLES_A_STEP, most), min(TRIPLES_A_STEP, most)
     touched = min(1.0, (BLOCK + 2 * TRIPLES_A_STEP) / max(1, graph.num_entities))
     return {
         "gamma": round(gamma, 2),
@@ -67,7 +67,7 @@ def by_rule(graph: GraphCounts, epochs: float | None = None) -> dict[str, object
         "dropout_start": 0.0,
         "init_scale": round(_between(SPARSE_INIT, DENSE_INIT, place), 4),
         "batch_size": batch,
-        "learning_rate": round(RATE * touched ** (1 / 3) * math.sqrt(larger), 5),
+        "learning_rate": round(RATE * touched ** (1 / 3) * math.sqrt(batch / usual), 5),
         "queries": min(QUERIES, batch),
         "block": block_for(round(gamma, 2), graph.num_entities),
         "near": NEAR,

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import time
 import warnings
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -94,9 +95,8 @@ def update(
     under a budget of as many of them as a tenth of it is enough for, or of all with
     ``full_evaluation``.
 
-    Where the graph has all the facts already and none is to go, nothing is trained: that is
-    warned of, the run given is returned, and ``out`` gets a copy of it, unless
-    ``copy_unchanged`` is off.
+    Where the graph has all the facts already and none is to go, nothing is trained: that is warned
+    of, the run is returned as it is, and ``out`` gets a copy, unless ``copy_unchanged`` is off.
     """
     if add is None and remove is None:
         raise InputError("Give facts to add, facts to remove, or both.")
@@ -143,11 +143,12 @@ def update(
                 HaleWarning,
                 stacklevel=2,
             )
-            if out is not None and copy_unchanged:
+            same = replace(old, took={"load": loading})
+            here = old.path is not None and old.path.resolve() == Path(out or "").resolve()
+            if out is not None and copy_unchanged and not here:
                 old.save(out, overwrite=overwrite)
-                old.path, old.stamp = Path(out), RunFolder(out).stamp()
-            old.took = {"load": loading}
-            return old
+                same.path, same.stamp = Path(out), RunFolder(out).stamp()
+            return same
         watching = with_progress(observer, progress)
         judge = Judge(settings, watching, full=full_evaluation)
         new = _train(old, revision, settings, options, judge, out, overwrite, watching)
