@@ -29,7 +29,7 @@ FILE = RESULTS / "blocks.json"
 
 BEFORE: dict[str, dict[str, Any]] = {
     "wn18rr": {"block": "all", "queries": 32, "learning_rate": 0.02},
-    "fb15k-237": {"block": "all", "queries": 112, "init_scale": 0.1},
+    "fb15k-237": {"block": "all", "queries": 112, "init_scale": 0.1, "learning_rate": 0.01},
 }
 
 

@@ -191,6 +191,17 @@ def render() -> str:
             "",
             "![Quality over training time](race.png)",
         ]
+    if race := rows_of("race-40s"):
+        hale, other = (row["seconds_to_target"] for row in race)
+        parts += [
+            "",
+            "## A short race",
+            "",
+            f"`hale bench race wn18rr --seconds 40 --rivals {race[0]['rival']},{race[1]['rival']}`: "
+            f"the same against the PyKEEN setting that was fastest in the long race, once: "
+            f"{hale:.2f} against {other:.1f} s to {race[0]['target']}, {other / hale:.0f} times as "
+            f"long. {machine_of('race-40s')}",
+        ]
     return "\n".join(parts) + "\n"
 
 
