@@ -102,7 +102,8 @@ def test_every_answer_is_declared(
         if mode is GenerationMode.POSITIVE
         else declared.as_strategy(mode)
     )
-    statuses, filled = set(), set()
+    statuses: set[int] = set()
+    filled: set[str] = set()
     with requests.Session() as session:
 
         @settings(
