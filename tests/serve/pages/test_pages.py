@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import html
 import json
 import re
 import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
@@ -276,6 +278,36 @@ def test_probabilities_are_those_of_predict(
 def test_it_is_said_what_a_probability_is_against(browser: TestClient, path: str) -> None:
     assert ByQuestions.meaning in browser.get(path, headers=HTMX).text
     assert ByQuestions.meaning in queue(browser, "next")
+
+
+def test_a_calibration_is_made_once_and_never_where_requests_are_taken(
+    browser: TestClient, explorer: Explorer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made, where = explorer.calibration, []
+    del explorer.__dict__["_calibration"]
+
+    def slowly(_run: Run) -> object:
+        try:
+            asyncio.get_running_loop()
+        except RuntimeError:
+            where.append("a thread")
+        else:
+            where.append("the loop")
+        time.sleep(0.1)
+        return made
+
+    monkeypatch.setattr("hale.evaluation.calibration.calibration_of", slowly)
+    paths = ("/ask", "/ask?head=p8&relation=next", "/review", "/run/reliability", "/run")
+    for path in paths:
+        explorer.__dict__.pop("_calibration", None)
+        assert browser.get(path).status_code == 200
+    queue(browser, "next")
+    assert set(where) == {"a thread"}
+    where.clear()
+    explorer.__dict__.pop("_calibration", None)
+    with ThreadPoolExecutor(4) as threads:
+        assert set(threads.map(lambda _: explorer.meaning, range(4))) == {ByQuestions.meaning}
+    assert where == ["a thread"]
 
 
 def test_an_update_that_added_nothing_is_told(browser: TestClient, explorer: Explorer) -> None:
