@@ -140,6 +140,10 @@ def test_ask(serve: Serve, open_browser: Open, run: Path) -> None:
     wait(lambda: "head=dog.n.01&relation=hypernym" in browser.current_url, "an address to share")
     one(browser, "[name='known']").click()
     wait(lambda: "canine, canid" not in text(browser, "#answers"), "new facts alone")
+    browser.back()
+    says(browser, "#answers", "canine, canid")
+    assert len(select(browser, "header.bar")) == 1  # the whole page, with its form as it was asked
+    assert one(browser, "#head").get_attribute("value") == "dog.n.01"
     browser.get(f"{server.address}/ask?head=dog.n.01&relation=hypernimm")
     says(browser, "#answers .error", "Did you mean")
     assert complaints(browser) == []

@@ -20,9 +20,10 @@ from hale.data.types import Types
 from hale.errors import HaleWarning, RunError
 from hale.models import make_model
 from hale.runs import tensor_file
-from hale.runs.folder import RunFolder
+from hale.runs.folder import REVIEW, RunFolder
 from hale.runs.run import load_run
 from hale.runs.tensor_file import write_tensor_file
+from hale.serve import review
 from hale.settings import make_settings
 
 
@@ -84,6 +85,23 @@ def test_what_is_there_is_not_replaced_by_accident(
     with pytest.raises(RunError, match="is not a run, so it is not overwritten"):
         RunFolder.create(precious, settings, graph, weights, overwrite=True)
     assert (precious / "thesis.txt").read_text() == "years of work"
+
+
+def test_what_people_decided_outlives_an_overwrite(
+    folder: RunFolder, graph: Graph, tmp_path: Path
+) -> None:
+    assert REVIEW == review.REVIEW
+    (folder.path / REVIEW).write_text("a decision\n")
+    settings = make_settings(model="transe", dim=4, epochs=2)
+    weights = make_model("transe", graph.size, 4).state_dict()
+    RunFolder.create(folder.path, settings, graph, weights, overwrite=True)
+    assert folder.read_settings().epochs == 2
+    assert (folder.path / REVIEW).read_text() == "a decision\n"
+
+    other = RunFolder.create(tmp_path / "other", settings, graph, weights)
+    (other.path / REVIEW).write_text("another\n")
+    load_run(other.path).save(folder.path, overwrite=True)
+    assert (folder.path / REVIEW).read_text() == "a decision\n"
 
 
 def test_loading_draws_no_weights_only_to_replace_them(folder: RunFolder) -> None:

@@ -14,6 +14,7 @@ import pytest
 from mcp import Client, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 
+from hale.evaluation.calibration import ByQuestions
 from hale.serve.agents import agent_app, agent_server
 from hale.serve.service import Service
 from tests.serve.conftest import BEARER, SCRIPT, TOKEN
@@ -24,6 +25,7 @@ TOOLS = {"search_entities", "facts_of", "predict", "why", "similar"}
 
 async def ask_everything(client: Client, service: Service) -> None:
     """Every tool and resource says what the service says."""
+    assert ByQuestions.meaning in (client.instructions or "")
     tools = (await client.list_tools()).tools
     assert {tool.name for tool in tools} == TOOLS
     assert all(tool.annotations is not None and tool.annotations.read_only_hint for tool in tools)

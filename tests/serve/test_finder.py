@@ -1,10 +1,11 @@
-"""Search: names and labels, capitals aside, the likeliest first."""
+"""Search: names and labels, ranked as hale find ranks them."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
+from hale.data.find import find
 from hale.data.graph import Graph, Vocabulary
 from hale.errors import InputError
 from hale.serve.finder import Finder
@@ -20,9 +21,19 @@ def finder() -> Finder:
     return Finder(Graph("pets", entities, relations, nothing, nothing, nothing, LABELS))
 
 
-def test_the_text_itself_then_what_begins_with_it_then_what_holds_it(finder: Finder) -> None:
+def test_the_text_itself_then_its_words_then_its_letters(finder: Finder) -> None:
     found = [NAMES[number] for number in finder.find("dog", 10)]
-    assert found == ["Dog", "x1", "dog.n.01", "dogma", "x2", "hotdog", "cat"]
+    assert found == ["x1", "Dog", "dog.n.01", "cat", "x2", "dogma", "hotdog"]
+
+
+@pytest.mark.parametrize("text", ["dog", "DÖG", "hotdgo", "x", "a dog"])
+def test_the_ranking_is_that_of_hale_find(finder: Finder, text: str) -> None:
+    told = [one.name for one in find(finder.graph, text, k=10) if one.kind == "entity"]
+    assert [NAMES[number] for number in finder.find(text, 10)] == told != []
+
+
+def test_a_slip_and_an_accent_are_forgiven(finder: Finder) -> None:
+    assert finder.find("hotdgo", 1) == finder.find("hótdog", 1) == [0]
 
 
 def test_capitals_and_blanks_around_do_not_count(finder: Finder) -> None:

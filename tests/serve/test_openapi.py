@@ -14,6 +14,7 @@ from schemathesis import GenerationMode
 from schemathesis.specs.openapi.checks import positive_data_acceptance
 from starlette.testclient import TestClient
 
+from hale.evaluation.calibration import ByNegatives, ByQuestions
 from hale.runs.run import load_run
 from hale.serve.app import create_app
 from hale.serve.openapi import Operation, document
@@ -27,6 +28,7 @@ EXAMPLES = 40  # of an operation
 # fits it may be refused.
 UNSAID = [positive_data_acceptance]
 KNOWN = {"head": NAMES, "tail": NAMES, "name": NAMES, "relation": ["next", "is <b>"]}
+ROWS = {"post_predict": "queries", "post_classify": "triples"}  # of a body, and of its answer
 
 
 @pytest.fixture(scope="module")
@@ -54,6 +56,17 @@ def cases(declared: Any, operation: Operation) -> Any:
         }
     )
 
+    fitting = declared.as_strategy(GenerationMode.POSITIVE)
+    asked_for = st.sampled_from(["head", "relation", "tail"])
+    if operation.body is not None:
+        row = st.fixed_dictionaries(
+            {name: st.sampled_from(KNOWN[name]) for name in ("head", "relation", "tail")}
+        )
+        rows = st.lists(st.tuples(row, asked_for), min_size=1, max_size=3)
+        return st.one_of(
+            fitting, st.tuples(fitting, rows).map(lambda drawn: with_rows(operation, *drawn))
+        )
+
     def with_known(drawn: tuple[Any, dict[str, str], str]) -> Any:
         case, names, asked_for = drawn
         if operation.id == "get_predict":
@@ -63,9 +76,17 @@ def cases(declared: Any, operation: Operation) -> Any:
         place.update(names)
         return case
 
-    fitting = declared.as_strategy(GenerationMode.POSITIVE)
-    asked_for = st.sampled_from(["head", "relation", "tail"])
     return st.one_of(fitting, st.tuples(fitting, known, asked_for).map(with_known))
+
+
+def with_rows(operation: Operation, case: Any, rows: list[tuple[dict[str, str], str]]) -> Any:
+    """A body whose triples are of known names, or its queries, each with one of three left out."""
+    whole = operation.id == "post_classify"
+    case.body[ROWS[operation.id]] = [
+        names if whole else {place: name for place, name in names.items() if place != asked_for}
+        for names, asked_for in rows
+    ]
+    return case
 
 
 @pytest.mark.parametrize("operation", OPERATIONS, ids=lambda one: one.id)
@@ -81,7 +102,8 @@ def test_every_answer_is_declared(
         if mode is GenerationMode.POSITIVE
         else declared.as_strategy(mode)
     )
-    statuses = set()
+    statuses: set[int] = set()
+    filled: set[str] = set()
     with requests.Session() as session:
 
         @settings(
@@ -97,9 +119,13 @@ def test_every_answer_is_declared(
                 base_url=address, session=session, headers=BEARER, excluded_checks=UNSAID
             )
             statuses.add(told.status_code)
+            if told.status_code == 200:
+                filled.update(name for name, value in told.json().items() if value)
 
         ask()
     assert 200 in statuses if mode is GenerationMode.POSITIVE else statuses - {200}, statuses
+    if mode is GenerationMode.POSITIVE and operation.body is not None:
+        assert ROWS[operation.id] in filled  # an answer that was held against its rows
 
 
 def test_every_path_is_declared_once(schema: Any) -> None:
@@ -128,3 +154,11 @@ def test_a_parameter_is_declared_with_its_bounds(client: TestClient) -> None:
     (name, *_) = served["paths"]["/entities/{name}"]["get"]["parameters"]
     assert (name["in"], name["required"]) == ("path", True)
     assert served["components"]["securitySchemes"]["token"]["scheme"] == "bearer"
+
+
+def test_what_a_probability_is_against_is_declared(client: TestClient) -> None:
+    schemas = client.get("/api/v1/openapi.json").json()["components"]["schemas"]
+    (kind, _null) = schemas["AnswerTold"]["properties"]["probability"]["anyOf"]
+    for declared in (kind, schemas["VerdictTold"]["properties"]["probability"]):
+        assert ByQuestions.meaning in declared["description"]
+        assert ByNegatives.meaning in declared["description"]

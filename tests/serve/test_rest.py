@@ -166,6 +166,7 @@ def test_the_triples_of_a_body_are_named_by_their_place(client: TestClient) -> N
         ("/search?q=p&limit=5", "Unknown parameter 'limit'. Choose from: q, k."),
         ("/search?q=p&kk=5", "Unknown parameter 'kk'."),
         ("/search?q=p&q=r", "Given more than once: q."),
+        (f"/search?q=p{'&q=r' * 20}", "At most 20 parameters, got 21."),
         ("/search?q=p&k=1001", "At most 1,000 entities at a time, got 1,001."),
         ("/predict?head=p1&relation=next&k=1001", "At most 1,000 answers at a time, got 1,001."),
         ("/discover?relation=next&k=1001", "At most 1,000 facts"),

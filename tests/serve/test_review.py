@@ -84,6 +84,22 @@ def test_the_same_decision_twice_is_one(review: Review, tmp_path: Path) -> None:
     assert len((tmp_path / REVIEW).read_text().splitlines()) == 1
 
 
+def test_the_same_decision_by_a_name_with_blanks_is_one(review: Review, tmp_path: Path) -> None:
+    for who in ("ada l", " ada  l", "ada l "):
+        review.decide(ONE, "accept", who=who)
+    assert len((tmp_path / REVIEW).read_text().splitlines()) == 1
+
+
+def test_an_undo_of_nothing_is_nothing(review: Review, tmp_path: Path) -> None:
+    """As two servers write it that undo the same decision at once."""
+    review.decide(ONE, "accept", who="ada")
+    undo = '{"time": "", "who": "ada", "decision": "undo"}\n'
+    with (tmp_path / REVIEW).open("a") as file:
+        file.write(undo + undo)
+    review.decide(TWO, "accept", who="ada")
+    assert review.facts("accept") == Review(tmp_path).facts("accept") == [TWO]
+
+
 def test_two_servers_of_one_run_see_each_other(review: Review, tmp_path: Path) -> None:
     other = Review(tmp_path)
     review.decide(ONE, "accept", who="ada")
@@ -108,6 +124,20 @@ def test_a_line_of_something_else_is_told(tmp_path: Path) -> None:
     (tmp_path / REVIEW).write_text('{"a": 1}\n')
     with pytest.raises(RunError, match="no decision"):
         Review(tmp_path)
+
+
+def test_a_line_of_something_else_is_told_until_it_is_mended(
+    review: Review, tmp_path: Path
+) -> None:
+    review.decide(ONE, "accept", who="ada")
+    kept = (tmp_path / REVIEW).read_text()
+    two = kept.replace(ONE[0], "another", 1)
+    (tmp_path / REVIEW).write_text(kept + '{"a": 1}\n' + two)
+    for _ in range(2):
+        with pytest.raises(RunError, match="no decision"):
+            _ = review.entries
+    (tmp_path / REVIEW).write_text(kept + two)
+    assert len(review.entries) == 2
 
 
 def test_what_is_no_decision_is_refused(review: Review) -> None:

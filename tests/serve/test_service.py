@@ -7,6 +7,7 @@ from itertools import product
 import pytest
 
 from hale.errors import HaleError, InputError
+from hale.evaluation.classification import classify
 from hale.serve.service import Service
 from tests.serve.conftest import NAMES, SCRIPT
 
@@ -112,3 +113,20 @@ def test_a_service_over_a_run_in_memory_has_the_graphs_name(service: Service) ->
     service.run.path = None
     assert Service(service.run).run_info()["run"] == "odd"
     assert Service(service.run).run_info()["entities"] == len(NAMES)
+
+
+def test_triples_are_judged_in_parts_with_a_check_between(service: Service) -> None:
+    triples = [(NAMES[i % 10], "next", NAMES[(3 * i + i // 10) % 10]) for i in range(600)]
+    checks: list[int] = []
+    told = service.classify(triples, check=lambda: checks.append(1))
+    assert len(checks) == 3  # 256, 256, 88
+    whole = classify(service.run, triples)
+    for one, other in zip(told["triples"], whole.as_dicts(), strict=True):
+        assert one == {**other, "probability": pytest.approx(other["probability"])}
+    assert service.classify([])["triples"] == []
+    with pytest.raises(KeyboardInterrupt):
+        service.classify(triples, check=_given_up)
+
+
+def _given_up() -> None:
+    raise KeyboardInterrupt

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import subprocess
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -37,6 +39,35 @@ def test_accepted_facts_are_in_the_new_run(run: Run, folder: Path) -> None:
     # a second one goes beside the first
     upgrade.begin([("p8", "next", "p9")], seconds=1)
     assert ended(upgrade).out == folder.absolute().parent / "odd-updated-2"
+
+
+def test_an_update_in_which_nothing_is_new(folder: Path) -> None:
+    upgrade = Upgrade(folder)
+    upgrade.begin([("p6", "next", "p7")], seconds=1)
+    state = ended(upgrade)
+    assert state.stage == "done", state.error
+    assert state.result["added"] == 0
+    assert "quality" not in state.result  # which the page knows it by
+
+
+def test_an_update_has_a_session_of_its_own_and_no_modules_of_the_folder(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ctrl-C goes to all of a session; a hale.py in the current folder is not this hale."""
+    Path("hale.py").write_text("raise SystemExit(7)")
+    began: list[bool] = []
+    run = subprocess.run
+
+    def seen(*command: Any, **how: Any) -> Any:
+        began.append(how["start_new_session"])
+        return run(*command, **how)
+
+    monkeypatch.setattr(subprocess, "run", seen)
+    upgrade = Upgrade(folder)
+    upgrade.begin([("p6", "next", "p7")], seconds=1)
+    state = ended(upgrade)
+    assert state.stage == "done", state.error
+    assert began == [True]
 
 
 def test_what_hale_refuses_is_told_in_its_words(folder: Path) -> None:

@@ -6,6 +6,7 @@ import { review } from "./review";
 htmx.config.allowEval = false;
 htmx.config.includeIndicatorStyles = false;
 htmx.config.historyCacheSize = 0; // pages hold names: the server is asked again
+htmx.config.refreshOnHistoryMiss = true; // for the whole page, with its scripts
 htmx.config.selfRequestsOnly = true;
 htmx.config.scrollBehavior = "auto";
 

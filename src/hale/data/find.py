@@ -68,7 +68,7 @@ def find(source: HasGraph | Graph | str | Path, text: str, *, k: int = 10) -> Re
     rows = [
         (match.order, match.how, number, named)
         for named in names_of(source)
-        for match, number in _of_one_kind(named, text, k)
+        for match, number in matches_of(named, text, k)
     ]
     rows.sort(key=lambda row: (row[0], row[3].kind == "relation"))
     return Results(
@@ -80,7 +80,7 @@ def find(source: HasGraph | Graph | str | Path, text: str, *, k: int = 10) -> Re
     )
 
 
-def _of_one_kind(named: Named, text: str, k: int) -> Iterator[tuple[Match, int]]:
+def matches_of(named: Named, text: str, k: int) -> Iterator[tuple[Match, int]]:
     """Matches of names and of labels, each with its id; one of several is the best of them."""
     by_name = [(match, match.place) for match in best_matches(named.names, text, k)]
     by_label = [

@@ -9,6 +9,7 @@
     metrics.json           how training went, and the reports of evaluations
     checkpoint.safetensors the state to resume from: weights, optimiser, clock
     origin.json            of a run that was updated: what was added and removed, and its effect
+    review.jsonl           one decision of a person a line; a run that is overwritten hands it on
 
 The folder appears whole under its name, and every later write goes to a
 temporary name and is renamed, so at any moment each file is the old or the new
@@ -19,6 +20,7 @@ No pickle is written or read.
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -50,6 +52,7 @@ from hale.settings import Settings
 TRIPLES, MODEL = "triples.safetensors", "model.safetensors"
 CHECKPOINT, TYPES = "checkpoint.safetensors", "types.tsv"
 HISTORY, METRICS, ORIGIN = "history.jsonl", "metrics.json", "origin.json"
+REVIEW = "review.jsonl"
 
 
 class RunFolder:
@@ -76,7 +79,8 @@ class RunFolder:
         """A new folder with everything a run is made of; it appears whole or not at all.
 
         The weights are those of a step; if not ``trained``, whoever loads them is told. ``fill``
-        writes more files into it before it appears.
+        writes more files into it before it appears. What people decided about facts is theirs: the
+        review of a run that is replaced goes into the new folder.
         """
         target = Path(path).absolute()
         taken = cls(target).is_taken(overwrite=overwrite)
@@ -88,6 +92,7 @@ class RunFolder:
             fresh.write_tensors(MODEL, weights, about)
             if fill is not None:
                 fill(fresh)
+            fresh.keep_review(target)
         return cls(path)
 
     def is_taken(self, *, overwrite: bool) -> bool:
@@ -105,6 +110,11 @@ class RunFolder:
         if taken and not (target / SETTINGS).is_file():
             raise RunError(f"{target} is not a run, so it is not overwritten. Choose another.")
         return taken
+
+    def keep_review(self, replaced: Path) -> None:
+        """Take over what people decided about facts, where the run that is replaced has it."""
+        if (replaced / REVIEW).is_file():
+            shutil.copy2(replaced / REVIEW, self.path / REVIEW)
 
     def write_json(self, name: str, value: object) -> None:
         """A JSON file, indented for people."""

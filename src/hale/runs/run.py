@@ -265,6 +265,7 @@ def _copy(path: Path, to: str | Path, *, overwrite: bool) -> None:
     with whole_folder(target, replace=taken) as waiting:
         for file in (file for file in path.iterdir() if file.is_file()):
             shutil.copyfile(file, waiting / file.name)
+        RunFolder(waiting).keep_review(target)
 
 
 def open_run(run: RunSource) -> Run:

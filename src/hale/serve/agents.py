@@ -21,6 +21,7 @@ from starlette.types import ASGIApp
 
 from hale import __version__
 from hale.errors import HaleError
+from hale.evaluation.calibration import meaning_of
 from hale.serve.access import LOOPBACK, Access
 from hale.serve.asking import Bodies, Bounds
 from hale.serve.service import Json, Service
@@ -31,7 +32,7 @@ INSTRUCTIONS = """\
 A knowledge graph of facts (head, relation, tail) with a model that predicts facts it lacks. Read
 hale://relations for the relations there are. Find entities by search_entities and name them by
 their 'entity' in the other tools. Answers with "known": false are predictions, not facts: tell
-them apart, with their probability where there is one, and ask why for what supports them."""
+them apart, with their probability p where there is one, and ask why for what supports them."""
 
 Entity = Annotated[str, Field(description="An entity's id, or a label that only one has.")]
 Relation = Annotated[str, Field(description="A relation, as hale://relations names it.")]
@@ -41,7 +42,10 @@ Count = Annotated[int, Field(description="How many at most.")]
 def agent_server(service: Service, bounds: Bounds | None = None) -> MCPServer[Any]:
     """A server of the protocol over one run; so many questions compute at once as over REST."""
     server: MCPServer[Any] = MCPServer(
-        "hale", instructions=INSTRUCTIONS, version=__version__, log_level="WARNING"
+        "hale",
+        instructions=f"{INSTRUCTIONS}\n{meaning_of(service.run)}",
+        version=__version__,
+        log_level="WARNING",
     )
     at_once = anyio.CapacityLimiter((bounds or Bounds()).at_once)
 

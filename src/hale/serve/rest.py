@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -18,6 +19,8 @@ from hale.serve.asking import ask
 from hale.serve.openapi import DOCUMENT, Operation, document
 from hale.serve.problems import Problem
 from hale.serve.service import Check, Json, Service
+
+MOST_PARAMETERS = 20
 
 
 def api_routes() -> list[Route]:
@@ -71,8 +74,10 @@ async def predict_gathered(request: Request, asked: Any) -> Json:
 async def _read(request: Request, operation: Operation) -> Any:
     """What a request asks; 422 where it does not fit, with all faults at once."""
     given = request.query_params.multi_items()
-    names = [name for name, _ in given]
-    if twice := sorted({name for name in names if names.count(name) > 1}):
+    if len(given) > MOST_PARAMETERS:
+        raise Problem(422, f"At most {MOST_PARAMETERS} parameters, got {len(given):,}.")
+    counts = Counter(name for name, _ in given)
+    if twice := sorted(name for name, count in counts.items() if count > 1):
         raise Problem(422, f"Given more than once: {', '.join(twice)}.")
     if operation.body is None:
         shape, values = operation.asked, {**dict(given), **request.path_params}
@@ -108,8 +113,9 @@ def _predict_many(service: Service, asked: requests.PredictManyAsked, check: Che
     return service.predict_many(queries, k=asked.k, known=asked.known, check=check)
 
 
-def _classify(service: Service, asked: requests.ClassifyAsked, _check: Check) -> Json:
-    return service.classify([(one.head, one.relation, one.tail) for one in asked.triples])
+def _classify(service: Service, asked: requests.ClassifyAsked, check: Check) -> Json:
+    triples = [(one.head, one.relation, one.tail) for one in asked.triples]
+    return service.classify(triples, check=check)
 
 
 OPERATIONS = (

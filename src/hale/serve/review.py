@@ -4,8 +4,8 @@ A line a decision, appended and brought to disk before it is answered, so that a
 
     {"time": ..., "who": ..., "decision": "accept", "head": ..., "relation": ..., "tail": ..., ...}
 
-'undo' takes back the last decision of the same person that still stands. Nothing is ever removed
-from the file. A line that a power cut left unfinished is no decision.
+'undo' takes back the last decision of the same person that still stands, if any does. Nothing is
+ever removed from the file. A line that a power cut left unfinished is no decision.
 """
 
 from __future__ import annotations
@@ -76,13 +76,14 @@ class Review:
         if decision not in DECISIONS:
             raise UnknownNameError("decision", decision, DECISIONS)
         with self._lock:
+            mine = _person(who)
             self._catch_up()
             for entry in reversed(self._entries):
-                if entry.fact == fact and entry.who == who:
+                if entry.fact == fact and entry.who == mine:
                     if entry.decision == decision:
                         return entry
                     break
-            entry = Entry(_now(), _person(who), decision, *fact, probability, score)
+            entry = Entry(_now(), mine, decision, *fact, probability, score)
             self._append({k: v for k, v in asdict(entry).items() if v is not None})
             self._catch_up()
             return entry
@@ -141,10 +142,9 @@ class Review:
         with self.path.open("rb") as file:
             file.seek(self._read_to)
             new = file.read()
-        whole = new[: new.rfind(b"\n") + 1]
-        self._read_to += len(whole)
-        for line in whole.splitlines():
+        for line in new.split(b"\n")[:-1]:  # behind the last end of line stands what is unfinished
             self._take(line)
+            self._read_to += len(line) + 1
 
     def _take(self, line: bytes) -> None:
         try:
@@ -154,10 +154,11 @@ class Review:
         try:
             if values["decision"] == UNDO:
                 mine = [n for n, e in enumerate(self._entries) if e.who == values["who"]]
-                del self._entries[mine[-1] : mine[-1] + 1]
+                if mine:
+                    del self._entries[mine[-1]]
             else:
                 self._entries.append(Entry(**values))
-        except (KeyError, TypeError, IndexError):
+        except (KeyError, TypeError):
             raise RunError(
                 f"{self.path} holds a line that is no decision: {line[:80]!r}. Move it away."
             ) from None

@@ -6,7 +6,7 @@ several threads at once; none changes the run.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, get_args
 
 import numpy as np
@@ -16,13 +16,16 @@ from hale.answers.explanation import why
 from hale.answers.neighborhood import neighbors
 from hale.answers.predictor import Known, predict, predict_many
 from hale.data.graph import SPLITS
+from hale.data.sources.labelled import triples_of
 from hale.errors import InputError
+from hale.evaluation.calibration import calibration_of
 from hale.evaluation.classification import classify
 from hale.runs.run import Run
 from hale.serve.finder import Finder
 
 # Answers, facts, neighbours, queries or triples of one question.
 MOST = 1000
+JUDGED = 256  # triples that are judged at once
 
 Json = dict[str, Any]
 Check = Callable[[], object]  # raises where the question is to be given up
@@ -120,19 +123,31 @@ class Service:
         tail: str | None = None,
         k: int = 10,
         known: str = "mark",
+        above: float | None = None,
     ) -> Json:
         """As ``hale predict --json``."""
         self._bounded(k, "answers")
-        found = predict(self.run, head=head, relation=relation, tail=tail, k=k, known=known)  # type: ignore[arg-type]
+        asked: Any = {"head": head, "relation": relation, "tail": tail, "known": known}
+        found = predict(self.run, k=k, above=above, **asked)
         return {"run": self.name, **found.as_dict()}
 
     def predict_many(
-        self, queries: Sequence[Asked], *, k: int = 10, known: str = "mark", check: Check = go_on
+        self,
+        queries: Sequence[Asked],
+        *,
+        k: int = 10,
+        known: str = "mark",
+        above: float | None = None,
+        check: Check = go_on,
     ) -> Json:
         """As ``hale predict --queries FILE --json``."""
         self._bounded(k, "answers")
         self._bounded(len(queries), "queries", least=0)
-        return {"run": self.name, "queries": list(self._answers(queries, k, known, check))}
+        told = []
+        for found in predict_many(self.run, queries, k=k, known=known, above=above):  # type: ignore[arg-type]
+            check()
+            told.append(found.as_dict())
+        return {"run": self.name, "queries": told}
 
     def can_answer(self, query: Asked, *, k: int, known: str) -> bool:
         """Whether ``predict`` would have nothing to refuse; told fast, without why."""
@@ -144,13 +159,6 @@ class Service:
             and (relation is None or relation in self.graph.relations)
             and all(len(self.graph.bearers(name)) == 1 for name in (head, tail) if name is not None)
         )
-
-    def _answers(
-        self, queries: Sequence[Asked], k: int, known: str, check: Check
-    ) -> Iterable[Json]:
-        for found in predict_many(self.run, queries, k=k, known=known):  # type: ignore[arg-type]
-            check()
-            yield found.as_dict()
 
     def discover(self, relation: str | None = None, *, k: int = 100, check: Check = go_on) -> Json:
         """As ``hale discover --json``, of one relation or of all."""
@@ -175,10 +183,16 @@ class Service:
         self._bounded(k, "supporting facts")
         return {"run": self.name, **why(self.run, head, relation, tail, k=k).as_dict()}
 
-    def classify(self, triples: Sequence[tuple[str, str, str]]) -> Json:
+    def classify(self, triples: Sequence[tuple[str, str, str]], *, check: Check = go_on) -> Json:
         """As ``hale classify --json`` of triples without labels."""
         self._bounded(len(triples), "triples", least=0)
-        return {"run": self.name, "triples": classify(self.run, triples).as_dicts()}
+        calibration, ids = calibration_of(self.run), triples_of(triples, self.graph)
+        judged: list[Json] = []
+        for start in range(0, len(ids), JUDGED):
+            check()
+            part = ids[start : start + JUDGED]
+            judged += classify(self.run, part, calibration=calibration).as_dicts()
+        return {"run": self.name, "triples": judged}
 
     def vectors(self, name: str) -> Json:
         """An entity's vector, as ``hale export`` writes it."""

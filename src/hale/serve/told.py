@@ -5,11 +5,18 @@ Answers are made by ``Service``; the tests hold every one against these models.
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
+
+from hale.evaluation.calibration import ByNegatives, ByQuestions
 
 Split = Literal["train", "valid", "test"]
+MEANING = (
+    f"{ByQuestions.meaning} Where the run was calibrated against negatives that were given, "
+    f"{ByNegatives.meaning}"
+)
+Probability = Annotated[float, Field(description=MEANING)]
 
 
 class Told(BaseModel):
@@ -90,7 +97,7 @@ class AnswerTold(BaseModel):
     label: str | None = None
     relation: str | None = None
     score: float
-    probability: float | None = None
+    probability: Probability | None = None
     known: bool
 
 
@@ -123,7 +130,7 @@ class MissingFactTold(BaseModel):
     tail: str
     tail_label: str | None
     score: float
-    probability: float | None = None
+    probability: Probability | None = None
 
 
 class DiscoverTold(Of):
@@ -163,20 +170,24 @@ class WhyTold(BaseModel):
     head_rank: float
     num_entities: int
     split: Split | None
-    probability: float | None = None
+    probability: Probability | None = None
     support: list[dict[str, Any]]
 
 
-class VerdictTold(BaseModel):
-    """What the run makes of one triple."""
+class VerdictTold(Told):
+    """What the run makes of one triple; ``known`` is the split that holds it.
+
+    ``threshold`` is of the score, where negatives were given; else a probability of one half.
+    """
 
     head: str
     relation: str
     tail: str
     verdict: bool
-    probability: float
+    probability: Probability
     score: float
-    threshold: float
+    threshold: float | None
+    known: Split | None
 
 
 class ClassifyTold(Of):

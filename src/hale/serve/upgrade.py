@@ -41,7 +41,7 @@ class Upgrade:
     """One update of a run at a time; the new run gets a folder beside it."""
 
     def __init__(self, run: Path) -> None:
-        self.run = run
+        self.run = run.absolute()
         self.state = State()
         self._lock = threading.Lock()
 
@@ -59,16 +59,21 @@ class Upgrade:
             accepted = self.run / ACCEPTED
             text = facts_as_text(facts)
             write_whole(accepted, lambda path: path.write_bytes(text))
-            out = free_folder(self.run.absolute().parent, f"{self.run.absolute().name}-updated")
+            out = free_folder(self.run.parent, f"{self.run.name}-updated")
             self.state = State("running", time.monotonic(), seconds, len(facts), out)
         threading.Thread(target=self._follow, args=(accepted, self.state), daemon=True).start()
 
     def _follow(self, accepted: Path, state: State) -> None:
         assert state.out is not None
-        command = [sys.executable, "-m", "hale", "update", str(self.run), str(accepted)]
+        command = [sys.executable, "-P", "-m", "hale", "update", str(self.run), str(accepted)]
         command += ["--out", str(state.out), "--budget", f"{state.seconds}s", "--json"]
         done = subprocess.run(  # noqa: S603
-            command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
+            command,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            check=False,
+            start_new_session=True,  # Ctrl-C ends the server, not what was asked for
         )
         about = (state.began, state.seconds, state.facts, state.out)
         try:

@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
+import asyncio
+import html
 import json
 import re
 import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 from starlette.testclient import TestClient
 
+from hale.answers.predictor import predict
+from hale.evaluation.calibration import ByQuestions
+from hale.evaluation.reliability import Reliability
+from hale.runs.run import Run
 from hale.serve.pages import rendering
 from hale.serve.pages.explorer import Explorer
 from hale.serve.pages.rendering import check_bundle, link, percent
 from hale.serve.review import REVIEW
+from hale.serve.upgrade import State
 from tests.serve.conftest import NAMES, SCRIPT
 
 HTMX = {"HX-Request": "true"}
@@ -212,21 +221,131 @@ def test_an_update_needs_an_accepted_fact(browser: TestClient) -> None:
     assert "whole number" in answer.text
 
 
-def test_reliability_or_why_not(
-    browser: TestClient, explorer: Explorer, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_reliability_is_the_calibrations_own(browser: TestClient, explorer: Explorer) -> None:
+    made = explorer.calibration
+    assert isinstance(made, ByQuestions)
+    # bands by hand: one answer of 0.95, true; two of 0.6 and 0.8, one true; none below a half
+    told = Reliability.of(np.array([True, True, False]), np.array([0.95, 0.6, 0.8]))
+    explorer.__dict__["_calibration"] = replace(made, reliability=told)
     text = browser.get("/run/reliability", headers=HTMX).text
-    assert "data-curve=" in text
-    assert "1 test fact and 1 corruptions" in text
-    monkeypatch.setattr(
-        "hale.evaluation.calibration.corrupt",
-        lambda *_args, **_how: np.empty((0, 3), dtype=np.int64),
-    )
-    assert "is a known fact" in browser.get("/run/reliability", headers=HTMX).text
-    explorer.__dict__["calibration"] = None  # as of a graph without a valid split
+    found = re.search(r'data-curve="([^"]*)"', text)
+    assert found is not None
+    curve = json.loads(html.unescape(found[1]))
+    assert curve["values"][0] == [0.0, pytest.approx(0.7), 0.95, 1.0]
+    assert curve["values"][1] == [None, 0.5, 1.0, None]
+    rows = re.findall(r"<tr>(<td>.*?)</tr>", text)
+    cells = [re.findall(r"<td[^>]*>([^<]*)</td>", row) for row in rows]
+    assert cells == [
+        ["0.9 to 1.0", "1", "0.950", "1.000"],
+        ["0.5 to 0.9", "2", "0.700", "0.500"],
+        ["0.0 to 0.5", "0", "–", "–"],
+    ]
+    assert "3 answers shown to validation questions" in text
+    explorer.__dict__["_calibration"] = replace(made, reliability=None)
+    assert "too few validation facts" in browser.get("/run/reliability", headers=HTMX).text
+
+
+def test_no_reliability_and_no_probabilities_without_a_calibration(
+    browser: TestClient, explorer: Explorer
+) -> None:
+    explorer.__dict__["_calibration"] = None  # as of a graph without a valid split
     assert "no valid split" in browser.get("/run/reliability", headers=HTMX).text
     assert "No probabilities" in browser.get("/entity/predicted?name=p8", headers=HTMX).text
     assert "No probabilities" in browser.get("/ask?head=p8&relation=next", headers=HTMX).text
+
+
+@pytest.mark.parametrize(
+    "query", [{"head": "p8", "relation": "next"}, {"relation": "next", "tail": "p3"}]
+)
+def test_probabilities_are_those_of_predict(
+    browser: TestClient, run: Run, query: dict[str, str]
+) -> None:
+    query = {place: SCRIPT if name == "p3" else name for place, name in query.items()}
+    wanted = [f"{one.probability:.4f}" for one in predict(run, **query, k=20, above=0.0)]  # type: ignore[arg-type]
+    text = browser.get(link("/ask", **query), headers=HTMX).text
+    assert re.findall(r'<meter min="0" max="1" value="([0-9.]+)"', text) == wanted != []
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/ask?head=p8&relation=next",
+        "/entity/predicted?name=p8",
+        "/why?head=p8&relation=next&tail=p9",
+        "/run/reliability",
+    ],
+)
+def test_it_is_said_what_a_probability_is_against(browser: TestClient, path: str) -> None:
+    assert ByQuestions.meaning in browser.get(path, headers=HTMX).text
+    assert ByQuestions.meaning in queue(browser, "next")
+
+
+def test_a_calibration_is_made_once_and_never_where_requests_are_taken(
+    browser: TestClient, explorer: Explorer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made, where = explorer.calibration, []
+    del explorer.__dict__["_calibration"]
+
+    def slowly(_run: Run) -> object:
+        try:
+            asyncio.get_running_loop()
+        except RuntimeError:
+            where.append("a thread")
+        else:
+            where.append("the loop")
+        time.sleep(0.1)
+        return made
+
+    monkeypatch.setattr("hale.evaluation.calibration.calibration_of", slowly)
+    paths = ("/ask", "/ask?head=p8&relation=next", "/review", "/run/reliability", "/run")
+    for path in paths:
+        explorer.__dict__.pop("_calibration", None)
+        assert browser.get(path).status_code == 200
+    queue(browser, "next")
+    assert set(where) == {"a thread"}
+    where.clear()
+    explorer.__dict__.pop("_calibration", None)
+    with ThreadPoolExecutor(4) as threads:
+        assert set(threads.map(lambda _: explorer.meaning, range(4))) == {ByQuestions.meaning}
+    assert where == ["a thread"]
+
+
+def test_an_update_that_added_nothing_is_told(browser: TestClient, explorer: Explorer) -> None:
+    result = {"run": "odd", "added": 0, "removed": 0, "wall": {}}  # all that hale update says
+    explorer.upgrade.state = State("done", seconds=1, facts=1, result=result)
+    for path in ("/review", "/review/update"):
+        answer = browser.get(path, headers=HTMX)
+        assert answer.status_code == 200
+        assert "Nothing was added" in answer.text
+
+
+def test_a_decision_keeps_no_number_that_is_none(browser: TestClient, folder: Path) -> None:
+    form = {"head": "p8", "relation": "next", "tail": "p9", "who": "ada", "decision": "accept"}
+    form |= {"probability": "nan", "score": "1e999"}
+    assert browser.post("/review/decide", data=form, headers=HTMX).status_code == 200
+    assert json.loads((folder / REVIEW).read_text()).keys() == {
+        *("time", "who", "decision", "head", "relation", "tail")
+    }
+
+
+def test_numbers_of_any_length_are_refused(browser: TestClient) -> None:
+    long = "9" * 5000  # more digits than Python makes a number of
+    assert browser.get(f"/map/entity?id={long}").status_code == 422
+    answer = browser.post("/review/update", data={"seconds": long}, headers=HTMX)
+    assert answer.status_code == 422
+    assert len(answer.text) < 1000
+
+
+def test_going_back_asks_for_the_whole_page(browser: TestClient) -> None:
+    back = {**HTMX, "HX-History-Restore-Request": "true"}
+    assert "<!doctype" in browser.get("/ask?head=p8&relation=next", headers=back).text
+
+
+def test_suggested_relations_are_no_entities(browser: TestClient) -> None:
+    text = browser.get("/why?head=p8&relation=nexd&tail=p9").text
+    assert "<li>next</li>" in text
+    text = browser.get("/entity?name=p22").text
+    assert re.search(r'<li><a href="/entity\?name=p2"', text)
 
 
 def test_the_run_tells_its_settings(browser: TestClient) -> None:

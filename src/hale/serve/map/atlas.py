@@ -27,6 +27,7 @@ class Atlas:
         self.layout = kept or Layout.of("pca", pca(seen.places), seen.graph)
         self.degrees = degrees(seen.graph)
         self._paintings: dict[tuple[str, str], Painting] = {}
+        self._painting = threading.Lock()
         self._child: subprocess.Popen[str] | None = None
         self._share, self._error = 0.0, ""
         self._doing = "" if kept else "soon"  # what is being done, until it is over
@@ -43,11 +44,16 @@ class Atlas:
     def painting(self, by: str) -> Painting:
         """The colours by something; the last few are kept."""
         key = (self.version, by)
-        if key not in self._paintings:
-            if len(self._paintings) >= 4:
+        with self._painting:
+            kept = self._paintings.get(key)
+        if kept is not None:
+            return kept
+        made = paint(self.graph, self.layout, by)
+        with self._painting:
+            while len(self._paintings) >= 4:
                 self._paintings.pop(next(iter(self._paintings)))
-            self._paintings[key] = paint(self.graph, self.layout, by)
-        return self._paintings[key]
+            self._paintings[key] = made
+        return made
 
     # -- the layout on its way ----------------------------------------------------------------
 
@@ -57,7 +63,7 @@ class Atlas:
             return
         self._doing = "starting"
         self._child = subprocess.Popen(  # noqa: S603
-            [sys.executable, "-m", "hale.serve.map.drawing", str(self.run)],
+            [sys.executable, "-P", "-m", "hale.serve.map.drawing", str(self.run.absolute())],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,

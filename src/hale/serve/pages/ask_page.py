@@ -37,10 +37,12 @@ class _Ask:
         drop = request.query_params.get("known") == "drop"
         count = sum(value is not None for value in given.values())
         answers: list[dict[str, Any]] | None = None
-        problem = None
+        problem = meaning = None
         if count == 2:
             try:
-                answers = await ask(request, lambda _check: self._answers(given, drop))
+                answers, meaning = await ask(
+                    request, lambda _check: (self._answers(given, drop), self.explorer.meaning)
+                )
             except Exception as error:
                 problem = _told(error)
         elif count == 3:
@@ -55,13 +57,15 @@ class _Ask:
             answers=answers,
             problem=problem,
             asked=next((place for place in PLACES if given[place] is None), None),
-            calibrated=self.explorer.calibration is not None,
+            meaning=meaning,
         )
 
     def _answers(self, given: dict[str, str | None], drop: bool) -> list[dict[str, Any]]:
         """The answers, each with the fact that it makes."""
         service = self._service
-        found = service.predict(**given, k=ANSWERS, known="drop" if drop else "mark")
+        found = service.predict(
+            **given, k=ANSWERS, known="drop" if drop else "mark", above=self.explorer.above
+        )
         graph = service.graph
         asked = next(place for place in PLACES if given[place] is None)
         facts = []
@@ -77,7 +81,7 @@ class _Ask:
             )
             for fact in facts
         ]
-        return _with_splits(self.explorer.sure(facts), ids, service)
+        return _with_splits(facts, ids, service)
 
     async def why(self, request: Request) -> Response:
         """How a fact ranks, and what supports it."""
@@ -85,9 +89,13 @@ class _Ask:
         if missing:
             raise Problem(422, f"Why asks for a whole fact; {', '.join(missing)} is missing.")
         fact = [request.query_params[place] for place in PLACES]
-        found = await ask(request, lambda _check: self._service.why(*fact, k=SUPPORT))
+        found, meaning = await ask(
+            request,
+            lambda _check: (self._service.why(*fact, k=SUPPORT), self.explorer.meaning),
+        )
         name = "why.html" if is_fragment(request) else "why_page.html"
-        return render(self.explorer, name, view="ask", found={"probability": None, **found})
+        found = {"probability": None, **found}
+        return render(self.explorer, name, view="ask", found=found, meaning=meaning)
 
     @property
     def _service(self) -> Service:

@@ -51,19 +51,25 @@ class _Entity:
         """The facts that the run holds likeliest of those that the graph lacks."""
         name = _name(request)
 
-        def find(check: Any) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+        def find(check: Any) -> tuple[dict[str, Any], list[dict[str, Any]], str | None]:
             found = self._service.entity(name, k=FACTS)
-            queries = self._queries(found)
-            answers = self._service.predict_many(queries, k=ANSWERS, known="drop", check=check)
-            return found, self._best(_facts_of(answers["queries"], self._service))
+            answers = self._service.predict_many(
+                self._queries(found),
+                k=ANSWERS,
+                known="drop",
+                above=self.explorer.above,
+                check=check,
+            )
+            facts = self._best(_facts_of(answers["queries"], self._service))
+            return found, facts, self.explorer.meaning
 
-        found, facts = await ask(request, find)
+        found, facts, meaning = await ask(request, find)
         return render(
             self.explorer,
             "predicted.html",
             found=found,
             facts=facts,
-            calibrated=self.explorer.calibration is not None,
+            meaning=meaning,
             **_wheel(found, facts),
         )
 
@@ -93,10 +99,10 @@ class _Entity:
     def _best(self, facts: list[dict[str, Any]]) -> list[dict[str, Any]]:
         """Each fact once, the likeliest first; without probabilities by rank."""
         once = {(fact["head"], fact["relation"], fact["tail"]): fact for fact in facts}
-        sure = self.explorer.sure([fact for fact in once.values() if fact["head"] != fact["tail"]])
+        others = [fact for fact in once.values() if fact["head"] != fact["tail"]]
         if self.explorer.calibration is None:
-            return sorted(sure, key=lambda fact: fact["rank"])[:PREDICTED]
-        return sorted(sure, key=lambda fact: -fact["probability"])[:PREDICTED]
+            return sorted(others, key=lambda fact: fact["rank"])[:PREDICTED]
+        return sorted(others, key=lambda fact: -fact["probability"])[:PREDICTED]
 
 
 def _facts_of(answers: list[dict[str, Any]], service: Service) -> list[dict[str, Any]]:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import threading
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hale.data.graph import Graph
+from hale.data.sources.labelled import triples_of
 from hale.errors import InputError
 from hale.serve.finder import Finder
 from hale.serve.map.atlas import Atlas
@@ -31,6 +33,7 @@ class Explorer:
         self.upgrade = Upgrade(run)
         self.service: Service | None = None
         self.queue: ReviewQueue | None = None
+        self._calibrating = threading.Lock()
 
     @property
     def graph(self) -> Graph:
@@ -46,9 +49,28 @@ class Explorer:
         self.queue = ReviewQueue(service.run)
         self.service = service
 
-    @cached_property
+    @property
     def calibration(self) -> Calibration | None:
-        """The run's calibration, or one made now; None where there is nothing to make it from."""
+        """The run's calibration, or one made now; None where there is nothing to make it from.
+
+        The first who asks may wait for seconds: ask in a thread.
+        """
+        with self._calibrating:
+            return self._calibration
+
+    @property
+    def meaning(self) -> str | None:
+        """What probabilities are shares of; None where there are none. Ask in a thread."""
+        found = self.calibration
+        return None if found is None else found.meaning
+
+    @property
+    def above(self) -> float | None:
+        """What makes predictions have probabilities, where there can be any. Ask in a thread."""
+        return None if self.calibration is None else 0.0
+
+    @cached_property
+    def _calibration(self) -> Calibration | None:
         from hale.evaluation.calibration import calibration_of
 
         assert self.service is not None
@@ -74,16 +96,12 @@ class Explorer:
         }
 
     def sure(self, facts: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        """Facts (head, relation, tail by name) with probabilities, where some lack theirs."""
-        if all(fact.get("probability") is not None for fact in facts):
+        """Missing facts (head, relation, tail by name) with the probabilities of ``discover``."""
+        calibration = self.calibration
+        if all(fact.get("probability") is not None for fact in facts) or calibration is None:
             return facts
-        if self.service is None or self.calibration is None:
-            return facts
-        from hale.evaluation.classification import classify
-
+        assert self.service is not None
         triples = [(fact["head"], fact["relation"], fact["tail"]) for fact in facts]
-        judged = classify(self.service.run, triples, calibration=self.calibration)
-        return [
-            {**fact, "probability": float(value)}
-            for fact, value in zip(facts, judged.probabilities, strict=True)
-        ]
+        ids = triples_of(triples, self.graph)
+        found = calibration.probability_of(self.service.run, ids).tolist()
+        return [{**fact, "probability": value} for fact, value in zip(facts, found, strict=True)]

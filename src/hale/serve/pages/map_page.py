@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
@@ -16,11 +17,12 @@ from hale.data.graph import Ids
 from hale.errors import InputError
 from hale.serve.map.colours import ways
 from hale.serve.pages.explorer import Explorer
-from hale.serve.pages.rendering import page, render
+from hale.serve.pages.rendering import page, render, whole
 from hale.serve.problems import Problem
 
 LISTED = 200  # entities of a selection that the page lists; the download has all
 COMPLETED = 12
+MOST_LETTERS = 2000  # of what is typed
 CARD_FACTS = 8
 BINARY = "application/octet-stream"
 
@@ -116,9 +118,12 @@ class _Map:
 
     async def download(self, request: Request) -> Response:
         """All entities of an outline, as text with tabs."""
+        text = await run_in_threadpool(self._table, await self._ids(request))
+        return Response(text, media_type="text/tab-separated-values")
+
+    def _table(self, ids: Ids) -> bytes:
         from hale.export.table_file import write_table
 
-        ids = await self._ids(request)
         graph, atlas = self.explorer.graph, self.explorer.atlas
         names = graph.entities.column.gather(ids)
         clusters = [*(cluster.name for cluster in atlas.layout.clusters), None]
@@ -136,11 +141,11 @@ class _Map:
         )
         text = io.BytesIO()
         write_table(table, text, ".tsv")
-        return Response(text.getvalue(), media_type="text/tab-separated-values")
+        return text.getvalue()
 
     def complete(self, request: Request) -> Response:
         """Names that begin or go on like what was typed."""
-        text = request.query_params.get("q", "").strip()
+        text = request.query_params.get("q", "").strip()[:MOST_LETTERS]
         graph = self.explorer.graph
         if request.query_params.get("kind") == "relation":
             names = graph.relations.column
@@ -170,9 +175,9 @@ class _Map:
         graph, given = self.explorer.graph, request.query_params
         if "name" in given:
             return graph.entity_id(given["name"])
-        number = int(given["id"]) if given.get("id", "").isdecimal() else -1
-        if not 0 <= number < len(graph.entities):
-            raise InputError(f"There is no entity number {given.get('id')!r}.")
+        number = whole(given.get("id", ""))
+        if number is None or number >= len(graph.entities):
+            raise InputError(f"There is no entity number {given.get('id', '')[:20]!r}.")
         return number
 
     async def _ids(self, request: Request) -> Ids:

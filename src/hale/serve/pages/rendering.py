@@ -17,7 +17,7 @@ from starlette.routing import Mount
 from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
 
-from hale.errors import HaleError, InputError
+from hale.errors import HaleError, InputError, UnknownNameError
 from hale.serve.pages.explorer import Explorer
 from hale.serve.problems import Problem, problem_of
 
@@ -75,6 +75,11 @@ def digits(value: float, places: int = 3) -> str:
     return f"{value:,.{places}f}"
 
 
+def whole(text: str) -> int | None:
+    """A whole number of at most ten digits; None where the text is none."""
+    return int(text) if text.isdecimal() and len(text) <= 10 else None
+
+
 def link(path: str, **asked: str | None) -> str:
     """An address with what is asked, names of any characters among it."""
     given = {name: value for name, value in asked.items() if value is not None}
@@ -88,8 +93,9 @@ def render(explorer: Explorer, name: str, status: int = 200, **values: Any) -> H
 
 
 def is_fragment(request: Request) -> bool:
-    """Whether a part of a page is asked for by the page."""
-    return request.headers.get("hx-request") == "true"
+    """Whether a part of a page is asked for by the page; going back asks for all of it."""
+    back = request.headers.get("hx-history-restore-request") == "true"
+    return request.headers.get("hx-request") == "true" and not back
 
 
 def page(explorer: Explorer, view: str) -> Callable[[Handler], Handler]:
@@ -98,16 +104,18 @@ def page(explorer: Explorer, view: str) -> Callable[[Handler], Handler]:
     def decorate(handler: Handler) -> Handler:
         @functools.wraps(handler)
         async def handled(request: Request) -> Response:
+            kind = ""  # of the names that are suggested
             try:
                 return await handler(request)
             except HaleError as error:
                 problem = problem_of(error)
+                kind = error.kind if isinstance(error, UnknownNameError) else ""
             except Problem as error:
                 problem = error
             except HTTPException as error:
                 problem = Problem(error.status_code, error.detail)
             name = "fault.html" if is_fragment(request) else "error.html"
-            return render(explorer, name, problem.status, view=view, problem=problem)
+            return render(explorer, name, problem.status, view=view, problem=problem, kind=kind)
 
         return handled
 

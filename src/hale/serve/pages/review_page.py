@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import getpass
+import math
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from starlette.routing import Route
 
 from hale.serve.asking import ask
 from hale.serve.pages.explorer import Explorer
-from hale.serve.pages.rendering import is_fragment, page, render
+from hale.serve.pages.rendering import is_fragment, page, render, whole
 from hale.serve.pages.review_queue import Search
 from hale.serve.problems import Problem
 from hale.serve.review import DECISIONS, facts_as_text
@@ -80,7 +81,8 @@ class _Review:
         given = await _form(request)
         self._queue.give_up()
         relation = given.get("queue") or self._first()
-        return self._rendered(request, relation, Search(relation, error="The search was given up."))
+        given_up = Search(relation, error="The search was given up.")
+        return await self._rendered(request, relation, given_up)
 
     async def accepted(self, _request: Request) -> Response:
         """What was accepted, for hale update."""
@@ -102,10 +104,11 @@ class _Review:
         upgrade = self.explorer.upgrade
         if request.method == "POST":
             given = await _form(request)
-            seconds = given.get("seconds", "")
-            if not seconds.isdecimal():
-                raise Problem(422, f"Seconds of training are a whole number, got {seconds!r}.")
-            upgrade.begin(self.explorer.review.facts("accept"), int(seconds))
+            text = given.get("seconds", "")
+            seconds = whole(text)
+            if seconds is None:
+                raise Problem(422, f"Seconds of training are a whole number, got {text[:20]!r}.")
+            upgrade.begin(self.explorer.review.facts("accept"), seconds)
         if not is_fragment(request):
             return await self._shown(request, self._first(), begin=False)
         return render(self.explorer, "upgrade.html", **self._upgrade())
@@ -116,9 +119,24 @@ class _Review:
         search = self._queue.search(relation)
         if begin and search.facts is None and not search.error:
             await ask(request, lambda _check: search.done.wait(0.4))
-        return self._rendered(request, relation, search)
+        return await self._rendered(request, relation, search)
 
-    def _rendered(self, request: Request, relation: str, search: Search) -> Response:
+    async def _rendered(self, request: Request, relation: str, search: Search) -> Response:
+        found = await ask(request, lambda _check: self._standing(search))
+        return render(
+            self.explorer,
+            "review_body.html" if is_fragment(request) else "review.html",
+            view="review",
+            relation=relation,
+            relations=self._relations(),
+            search=search,
+            person=_person(),
+            **found,
+            **self._upgrade(),
+        )
+
+    def _standing(self, search: Search) -> dict[str, Any]:
+        """What waits, with its probabilities, and what is decided."""
         review = self.explorer.review
         verdicts = review.verdicts()
         waiting = [
@@ -129,23 +147,15 @@ class _Review:
         shown = self.explorer.sure([{"probability": None, **fact} for fact in waiting[: NEXT + 1]])
         counts = review.counts()
         total = {name: sum(one[name] for one in counts.values()) for name in DECISIONS}
-        return render(
-            self.explorer,
-            "review_body.html" if is_fragment(request) else "review.html",
-            view="review",
-            relation=relation,
-            relations=self._relations(),
-            search=search,
-            waiting=len(waiting),
-            first=shown[0] if shown else None,
-            following=shown[1:],
-            counts=counts,
-            total=total,
-            latest=review.entries[: -LATEST - 1 : -1],
-            person=_person(),
-            calibrated=self.explorer.calibration is not None,
-            **self._upgrade(),
-        )
+        return {
+            "waiting": len(waiting),
+            "first": shown[0] if shown else None,
+            "following": shown[1:],
+            "counts": counts,
+            "total": total,
+            "latest": review.entries[: -LATEST - 1 : -1],
+            "meaning": self.explorer.meaning if shown else None,
+        }
 
     def _upgrade(self) -> dict[str, Any]:
         return {
@@ -182,10 +192,12 @@ async def _form(request: Request) -> dict[str, str]:
 
 
 def _number(text: str | None) -> float | None:
+    """A finite number; None where the text is none."""
     try:
-        return float(text) if text else None
+        found = float(text or "")
     except ValueError:
         return None
+    return found if math.isfinite(found) else None
 
 
 def _person() -> str:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
@@ -14,8 +13,8 @@ from hale.serve.pages.explorer import Explorer
 from hale.serve.pages.rendering import page, render
 from hale.serve.service import Service
 
-# Facts whose probabilities are compared with the truth, and as many corruptions of them.
-COMPARED = 5000
+if TYPE_CHECKING:
+    from hale.evaluation.calibration import Calibration
 
 
 def run_routes(explorer: Explorer) -> list[Route]:
@@ -44,53 +43,47 @@ class _RunPage:
         )
 
     async def reliability(self, request: Request) -> Response:
-        """Whether of the facts held likely by so much, so many are true."""
-        found = await ask(request, lambda _check: self._reliability(), slow=True)
-        return render(self.explorer, "reliability.html", **found)
-
-    def _reliability(self) -> dict[str, Any]:
-        from hale.evaluation.calibration import corrupt
-        from hale.evaluation.classification import classify
-
-        run, calibration = self._service.run, self.explorer.calibration
-        if calibration is None:
-            return {"curve": None, "reason": "There is no valid split to calibrate on."}
-        true = run.graph.test
-        if not len(true):
-            return {"curve": None, "reason": "The graph has no test split to compare with."}
-        if len(true) > COMPARED:
-            drawn = np.random.default_rng(0).choice(len(true), COMPARED, replace=False)
-            true = true[np.sort(drawn)]
-        false = corrupt(run.graph, true, seed=1)
-        if not len(false):
-            return {"curve": None, "reason": "Every corruption of a test fact is a known fact."}
-        triples = np.concatenate([true, false])
-        quality = classify(run, triples, calibration=calibration).quality(
-            np.arange(len(triples)) < len(true)
-        )
-        bins = quality.bins
-        return {
-            "reason": None,
-            "quality": quality,
-            "num_true": len(true),
-            "num_false": len(false),
-            "curve": {
-                "title": "reliability",
-                "x": "probability",
-                "values": [
-                    [0.0, *(part.probability for part in bins), 1.0],
-                    [None, *(part.share for part in bins), None],
-                    [0.0, *(part.probability for part in bins), 1.0],
-                ],
-                "series": ["share that is true", "ideal"],
-                "unit": True,
-            },
-        }
+        """Whether of the answers held likely by so much, so many are true."""
+        calibration = await ask(request, lambda _check: self.explorer.calibration, slow=True)
+        return render(self.explorer, "reliability.html", **reliability(calibration))
 
     @property
     def _service(self) -> Service:
         assert self.explorer.service is not None  # these routes come with it
         return self.explorer.service
+
+
+def reliability(calibration: Calibration | None) -> dict[str, Any]:
+    """What a calibration knows of itself: shown answers by how likely they were held to be."""
+    from hale.evaluation.calibration import ByQuestions
+
+    if calibration is None:
+        return {"curve": None, "reason": "There is no valid split to calibrate on."}
+    if not isinstance(calibration, ByQuestions):
+        reason = "The run is calibrated against negatives that were given; nothing was held back."
+        return {"curve": None, "reason": reason}
+    told = calibration.reliability
+    if told is None:
+        reason = "There are too few validation facts to judge one half of them by the other."
+        return {"curve": None, "reason": reason}
+    bands = sorted((band for band in told.bands if band.count), key=lambda band: band.low)
+    means = [band.probability for band in bands]
+    return {
+        "reason": None,
+        "meaning": calibration.meaning,
+        "told": told,
+        "curve": {
+            "title": "reliability",
+            "x": "probability",
+            "values": [
+                [0.0, *means, 1.0],
+                [None, *(band.share for band in bands), None],
+                [0.0, *means, 1.0],
+            ],
+            "series": ["share that is true", "ideal"],
+            "unit": True,
+        },
+    }
 
 
 def curves(history: list[dict[str, Any]]) -> list[dict[str, Any]]:
