@@ -197,8 +197,8 @@ def render() -> str:
             "",
             "## A short race",
             "",
-            f"`hale bench race wn18rr --seconds 40 --rivals {race[0]['rival']},{race[1]['rival']}`: "
-            f"the same against the PyKEEN setting that was fastest in the long race, once: "
+            f"`hale bench {' '.join(COMMANDS['race-40s'])}`: the same against the PyKEEN "
+            "setting that was fastest in the long race, once: "
             f"{hale:.2f} against {other:.1f} s to {race[0]['target']}, {other / hale:.0f} times as "
             f"long. {machine_of('race-40s')}",
         ]
