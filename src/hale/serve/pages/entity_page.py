@@ -86,15 +86,17 @@ class _Entity:
         return self.explorer.service
 
     def _queries(self, found: dict[str, Any]) -> list[tuple[str | None, str, str | None]]:
-        """What is asked of an entity: all relations both ways, or those that it has if too many."""
-        name, relations = found["entity"], list(self.explorer.graph.relations.names)
-        if 2 * len(relations) > MOST_QUERIES or self.explorer.calibration is None:
-            outward = {fact["relation"]: None for fact in found["facts"] if fact["head"] == name}
-            inward = {fact["relation"]: None for fact in found["facts"] if fact["tail"] == name}
-        else:
-            outward = inward = dict.fromkeys(relations)
-        asked: list[tuple[str | None, str, str | None]] = [(name, one, None) for one in outward]
-        return [*asked, *((None, one, name) for one in inward)][:MOST_QUERIES]
+        """What is asked of an entity: the relations that it has facts of, both ways.
+
+        Of an entity without facts all: a probability supposes that a question may lack a fact, and
+        most relations are none of its business.
+        """
+        name = found["entity"]
+        has = dict.fromkeys(fact["relation"] for fact in found["facts"])
+        asked: list[tuple[str | None, str, str | None]] = []
+        for one in has or self.explorer.graph.relations.names:
+            asked += [(name, one, None), (None, one, name)]
+        return asked[:MOST_QUERIES]
 
     def _best(self, facts: list[dict[str, Any]]) -> list[dict[str, Any]]:
         """Each fact once, the likeliest first; without probabilities by rank."""
