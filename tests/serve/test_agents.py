@@ -68,11 +68,13 @@ def test_by_standard_input_and_output(folder: Path, service: Service) -> None:
         env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
     )
 
-    async def session() -> None:
+    async def session() -> set[str]:
         async with Client(command) as client:
             await ask_everything(client, service)
+            return {tool.name for tool in (await client.list_tools()).tools}
 
-    asyncio.run(session())
+    named = {"search_entities", "facts_of", "predict", "why", "similar"}
+    assert asyncio.run(session()) == named
 
 
 def test_over_http(service: Service) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import types
 import typing
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from functools import partial
 from html import escape
@@ -28,12 +29,12 @@ COLUMNS: dict[type, type[pl.DataType]] = {
 }
 
 
-class Framed:
+class Framed(ABC):
     """Whatever becomes a frame: ``to_polars`` is its own, the rest follows from it."""
 
+    @abstractmethod
     def to_polars(self) -> pl.DataFrame:
         """As a polars frame."""
-        raise NotImplementedError
 
     def to_pandas(self) -> pandas.DataFrame:
         """As a pandas frame, for which pandas has to be there."""

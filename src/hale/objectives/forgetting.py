@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from copy import copy
-
 import torch
 from torch import Tensor
 
-from hale.data.graph import KnownAnswers
-from hale.engine.blocks import Block
 from hale.models import Model
-from hale.objectives.base import Criterion, Loss
+from hale.objectives.base import Criterion
+from hale.objectives.regularized import Regularized
 
 MOST = 256  # removed facts that a step looks at
 WEIGHT = 10.0
 
 
-class Forgetting:
+class Forgetting(Regularized):
     """The loss, and what it costs that removed facts stand out.
 
         loss + 10 / b sum of max(0, score(f) - usual[r_f]) over b of the removed facts f
@@ -26,36 +23,22 @@ class Forgetting:
     removed facts are often asked by no other fact.
     """
 
+    name = "forget"
+
     def __init__(self, objective: Criterion, removed: Tensor, usual: Tensor) -> None:
-        self.objective = objective
+        super().__init__(objective, WEIGHT)
         self.removed = removed
         self.usual = usual
 
-    def at(self, progress: float) -> Forgetting:
-        """The same at a share of the run (0 to 1)."""
-        moved = copy(self)
-        moved.objective = self.objective.at(progress)
-        return moved
-
-    def __call__(
-        self,
-        model: Model,
-        triples: Tensor,
-        generator: torch.Generator,
-        known: KnownAnswers | None = None,
-        block: Block | None = None,
-        weights: Tensor | None = None,
-    ) -> Loss:
-        """The loss of positive triples (B, 3)."""
-        loss = self.objective(model, triples, generator, known, block, weights)
+    def term(self, model: Model, triples: Tensor, generator: torch.Generator) -> Tensor:  # noqa: ARG002
+        """How far removed facts stand above the usual, in the mean."""
         some = self.removed
         if len(some) > MOST:
             drawn = torch.randint(len(some), (MOST,), generator=generator)
             some = some[drawn.to(some.device)]
         head, relation, tail = some.unbind(dim=1)
         above = model.score(head, relation, tail) - self.usual[relation]
-        forget = torch.relu(above).mean()
-        return Loss(loss.total + WEIGHT * forget, {**loss.parts, "forget": forget})
+        return torch.relu(above).mean()
 
 
 @torch.no_grad()
