@@ -83,21 +83,24 @@ def forecast(graph: Graph, given: Mapping[str, object]) -> Forecast:
     found = _timed(graph, complete(graph, **given))
     if found.settings.budget is None or not rule_fills_in(graph, given):
         return found
-    suited = complete(graph, found.epochs, **given)
-    return found if suited == found.settings else _timed(graph, suited)
+    settings = complete(graph, found.epochs, **given)
+    return found if settings == found.settings else _timed(graph, settings)
 
 
 def suited(graph: Graph, given: Mapping[str, object]) -> Settings:
-    """The settings that ``train`` takes; a budget that makes too few epochs is warned of."""
+    """The settings that ``train`` takes; a budget that makes too few epochs is warned of.
+
+    Steps are timed once: how long those of the settings that come of it take, nobody asks here.
+    """
     settings = complete(graph, **given)
     if settings.budget is None or not rule_fills_in(graph, given):
         return settings
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", HaleWarning)  # the run itself will tell
-        found = forecast(graph, given)
+        found = _timed(graph, settings)
     if found.short:
         warnings.warn(found.short, HaleWarning, stacklevel=3)
-    return found.settings
+    return complete(graph, found.epochs, **given)
 
 
 def rounded(seconds: float) -> str:
