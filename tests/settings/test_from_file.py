@@ -80,6 +80,15 @@ def test_of_several_tables_the_one_that_agrees(tmp_path: Path) -> None:
         ("[hale.rotl]\ngamma = 3", "entities is a whole number, got None; train is"),
         ("entities = 1\ntrain = 2\n", "no table of settings"),
         ("entities = 1\ntrain = 2\ndim = 0\n[hale.any]\n", "dim is a whole number from 1 on"),
+        (
+            "entities = 1\ntrain = 2\n[hale.rotl.long]\ngamma = 8\n",
+            r"\[hale.rotl.long\] says .* as in seconds = 300, got None",
+        ),
+        (
+            'entities = 1\ntrain = 2\n[hale.any.long]\nseconds = "5m"\n',
+            r"\[hale.any.long\] says .* got '5m'",
+        ),
+        ("entities = 1\ntrain = 2\n[hale.any]\nlong = 5\n", "says from which budget on"),
     ],
 )
 def test_what_is_no_recipe(tmp_path: Path, text: str, message: str) -> None:

@@ -7,6 +7,10 @@ dim = 32                  the dimension, unless another is given
 [hale.rotl]               a strategy and a model, or any
 found = "how"
 gamma = 7.0
+
+[hale.rotl.long]          what a run with a budget of so many seconds or more takes instead
+seconds = 300
+gamma = 8.0
 """
 
 from __future__ import annotations
@@ -42,9 +46,24 @@ def read_given_recipe(path: Path) -> Mapping[str, Any]:
         faults.append(f"dim is a whole number from 1 on, got {content['dim']!r}")
     if not systems_in(content):
         faults.append("it has no table of settings, such as [hale.rotl]")
+    faults += _faults_of_long(content)
     if faults:
         raise InputError(f"{path} is no recipe: {'; '.join(faults)}.")
     return content
+
+
+def _faults_of_long(content: Mapping[str, Any]) -> list[str]:
+    """What is wrong with the tables for long runs, which say from how many seconds on."""
+    faults = []
+    for strategy, model in systems_in(content):
+        long = content[strategy][model].get("long", {"seconds": 0})
+        seconds = long.get("seconds") if isinstance(long, dict) else None
+        if isinstance(seconds, bool) or not isinstance(seconds, int | float):
+            faults.append(
+                f"[{strategy}.{model}.long] says from which budget on it holds, as in "
+                f"seconds = 300, got {seconds!r}"
+            )
+    return faults
 
 
 def systems_in(content: Mapping[str, Any]) -> list[tuple[str, str]]:
