@@ -32,6 +32,11 @@ def test_unknown_name_far_from_all_lists_a_short_choice() -> None:
     assert str(error) == "Unknown model 'xyz'. Choose from: rotl, transe."
 
 
+def test_unknown_name_far_from_many_says_how_to_look() -> None:
+    error = errors.UnknownNameError("entity", "xyz", [], meant={})
+    assert str(error).startswith("Unknown entity 'xyz'. No name or label is like it; hale find RUN")
+
+
 @pytest.mark.parametrize(("line", "place"), [(3, "a.txt, line 3: bad"), (None, "a.txt: bad")])
 def test_source_error_names_the_place(line: int | None, place: str) -> None:
     assert str(errors.SourceError("bad", source="a.txt", line=line)) == place

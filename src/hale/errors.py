@@ -50,6 +50,7 @@ class UnknownNameError(InputError):
 
     ``choices`` are all there are, or none where they are too many. ``meant`` are those that may be
     meant, best first, each with its label if it has one; without it they are the nearest choices.
+    Where none is meant and the choices are too many, it says how to look.
     """
 
     def __init__(
@@ -71,6 +72,8 @@ class UnknownNameError(InputError):
             hint = f" Did you mean {' or '.join(told)}?"
         elif known and len(known) <= 20:
             hint = f" Choose from: {', '.join(known)}."
+        elif meant is not None:
+            hint = " No name or label is like it; hale find RUN TEXT looks for a part of one."
         super().__init__(f"Unknown {kind} {name!r}.{hint}")
 
 

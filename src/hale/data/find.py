@@ -61,13 +61,9 @@ def find(source: HasGraph | Graph | str | Path, text: str, *, k: int = 10) -> Re
         raise InputError(f"The number of names is at least 1, got {k}.")
     if not text.strip():
         raise InputError("Give some letters to look for.")
-    if isinstance(source, str | Path) and not is_run(source):
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", HaleWarning)  # of splits, which nobody asks here
-            source = open_graph(source)
     rows = [
         (match.order, match.how, number, named)
-        for named in names_of(source)
+        for named in names_of(opened(source))
         for match, number in matches_of(named, text, k)
     ]
     rows.sort(key=lambda row: (row[0], row[3].kind == "relation"))
@@ -78,6 +74,15 @@ def find(source: HasGraph | Graph | str | Path, text: str, *, k: int = 10) -> Re
             for _, how, number, named in rows[:k]
         ],
     )
+
+
+def opened(source: HasGraph | Graph | str | Path) -> HasGraph | Graph | str | Path:
+    """The same, but a graph that was named by its name or path is loaded."""
+    if not isinstance(source, str | Path) or is_run(source):
+        return source
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", HaleWarning)  # of splits, which nobody asks here
+        return open_graph(source)
 
 
 def matches_of(named: Named, text: str, k: int) -> Iterator[tuple[Match, int]]:
