@@ -134,6 +134,16 @@ def test_resume_needs_no_graph_and_no_settings(graph: Graph, tmp_path: Path) -> 
     assert same(weights(again), weights(resumed))
 
 
+def test_reports_stay_until_the_weights_are_others(graph: Graph, tmp_path: Path) -> None:
+    run = train(graph, out=tmp_path / "run", epochs=2, **FAST)
+    run.save_metrics("test", {"mrr": 0.5})
+    again = train(None, out=tmp_path / "run", resume=True)  # nothing left to do
+    assert again.metrics == load_run(tmp_path / "run").metrics == {"test": {"mrr": 0.5}}
+    longer = train(None, out=tmp_path / "run", resume=True, epochs=60)
+    assert longer.summary.kept_step > run.summary.kept_step
+    assert longer.metrics == load_run(tmp_path / "run").metrics == {}
+
+
 def test_resume_refuses_other_settings_and_other_graphs(graph: Graph, tmp_path: Path) -> None:
     train(graph, out=tmp_path / "run", epochs=2, **FAST)
     with pytest.raises(RunError, match="dim is 8, not 16"):

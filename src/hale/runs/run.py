@@ -158,8 +158,14 @@ class Run:
         self._write_metrics()
 
     def save_summary(self) -> None:
-        """Write down how training went; earlier reports speak of earlier weights."""
+        """Write down how training went; reports stay where they are of the weights kept now."""
         self.metrics = {}
+        folder = None if self.path is None else RunFolder(self.path)
+        if folder is not None and folder.has(METRICS):
+            found: dict[str, Any] = {}
+            found = _report(folder, METRICS, lambda: {**folder.read_json(METRICS)}, found)
+            if found.pop("training", {}).get("kept_step") == self.summary.kept_step:
+                self.metrics = found
         self._write_metrics()
 
     def _write_metrics(self) -> None:
