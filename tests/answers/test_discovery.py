@@ -152,6 +152,22 @@ def homes() -> Graph:
     )
 
 
+def test_queries_without_candidates_count_too() -> None:
+    """Nobody of those it is limited to may be lived in: those 12 queries have no answer."""
+    run = run_of(homes())
+    told: list[tuple[int, int]] = []
+
+    def note(done: int, total: int) -> None:
+        told.append((done, total))
+
+    limits = {"within": [run.graph.entities[0]], "progress": note}
+    discover(run, ["lives", "knows"], k=5, **limits)
+    assert told[-1] == (12 + 13, 12 + 13)
+    told.clear()
+    list(discover_each(run, ["lives", "knows"], k=5, **limits))
+    assert told[-1][0] == told[-1][1] > 2 * 12
+
+
 def test_what_is_asked_and_answered_was_seen_on_its_side() -> None:
     """'lives' is closed on both sides; of 'knows', where each occurs once, all persons may be
     asked for, and those that live somewhere are of their kind.

@@ -27,7 +27,10 @@ def test_classify(run: Path) -> None:
     assert "hale calibrate run would keep it" in " ".join(shown.stderr.split())
     assert "p1 (one)" in shown.stdout
     assert "accuracy" not in shown.stdout
-    assert "p: of answers like this one" in shown.stderr
+    assert "p: of answers like this one" in shown.stdout
+    as_if = "A fact that train holds is judged as if it were hidden."
+    assert as_if in " ".join(shown.stdout.split()), "(p3, twice, p5) is one"
+    assert as_if not in " ".join(hale("classify", run, "false.tsv").stdout.split())
     again = as_json(hale("classify", run, "true.tsv", "--json"))
     assert [row["known"] for row in again["triples"]] == ["valid", "train"]
     assert [row["verdict"] for row in again["triples"]] == [

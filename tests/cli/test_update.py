@@ -65,6 +65,7 @@ def test_update_json_and_holdout(run: Path) -> None:
     assert stored["quality"] == found["quality"]
 
 
+@pytest.mark.filterwarnings("default::hale.errors.HaleWarning")
 def test_remove_with_bad_lines(run: Path) -> None:
     refused = hale("update", run, "--remove", "gone.tsv", "--epochs", 1)
     assert refused.exit_code == 2
@@ -74,6 +75,25 @@ def test_remove_with_bad_lines(run: Path) -> None:
     assert done.exit_code == 0
     assert "removed 1" in done.stdout
     assert "removed facts, after" in done.stdout
+
+
+@pytest.mark.filterwarnings("default::hale.errors.HaleWarning")
+def test_a_header_read_as_a_fact_is_warned_of_before_training(run: Path) -> None:
+    Path("headed.tsv").write_text("person\tverb\tthing\n" + NEW)
+    result = hale("update", run, "headed.tsv", "--epochs", 1)
+    assert result.exit_code == 0
+    assert result.stderr.count("('person', 'verb', 'thing') looks like a header") == 1
+    assert result.stderr.index("looks like a header") < result.stderr.index("stopped by epochs")
+    assert "looks like" not in hale("update", run, "headed.tsv", "--epochs", 1, "--header").stderr
+
+
+def test_a_headed_file_of_facts_to_remove_says_what_to_do(run: Path) -> None:
+    Path("headed.tsv").write_text("person\tverb\tthing\ne003\tnext\te004\n")
+    refused = hale("update", run, "--remove", "headed.tsv", "--epochs", 1)
+    assert refused.exit_code == 2
+    assert "none of its names is known; if it is a header, say --header" in refused.stderr
+    options = ("--epochs", 1, "--header", "--columns", "person,verb,thing")
+    assert hale("update", run, "--remove", "headed.tsv", *options).exit_code == 0
 
 
 def test_a_run_is_replaced_only_on_request(run: Path) -> None:

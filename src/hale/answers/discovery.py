@@ -136,7 +136,13 @@ class _Work:
 
     def asked(self, queries: int) -> None:
         """So many queries more are answered."""
-        self.done += queries
+        self.reach(self.done + queries)
+
+    def reach(self, done: int) -> None:
+        """So many are answered in all; those without candidates had no answer to wait for."""
+        if done == self.done:
+            return
+        self.done = done
         if self.progress is not None:
             self.progress(self.done, self.total)
 
@@ -147,6 +153,7 @@ def _best_of(work: _Work, relations: list[int], k: int) -> Iterator[MissingFact]
     facts: Ids = np.empty((0, 3), dtype=np.int64)
     for relation in relations:
         heads = work.given(relation)
+        end = work.done + len(heads)
         known = work.graph.known_answers
         for block in work.scorer.blocks(heads, np.full(len(heads), relation), known):
             values, places = work.scorer.best_of_all(block.scores, k)
@@ -159,6 +166,7 @@ def _best_of(work: _Work, relations: list[int], k: int) -> Iterator[MissingFact]
             best, facts = best[order], facts[order]
             if block.last:
                 work.asked(len(block.rows))
+        work.reach(end)
     graph = work.graph
     sure: list[float | None] = [None] * len(facts)
     if work.calibration is not None:
@@ -193,12 +201,13 @@ def _find_each(work: _Work, relations: list[int], k: int) -> Iterator[AnswerArra
             given = everyone[start : start + group]
             values = np.full((len(given), k), -np.inf, dtype=np.float32)
             answers = np.zeros((len(given), k), dtype=np.int64)
-            wanted = np.full(len(given), asked)
+            wanted, end = np.full(len(given), asked), work.done + len(given)
             found = work.scorer.best_entities(given, wanted, k, work.graph.known_answers)
             for rows, scores, entities in found:
                 width = scores.shape[1]
                 values[rows, :width], answers[rows, :width] = scores, entities
                 work.asked(len(scores))
+            work.reach(end)
             row, rank = np.nonzero(values > -np.inf)
             triples = np.empty((len(row), 3), dtype=np.int64)
             triples[:, 2 - place] = given[row]

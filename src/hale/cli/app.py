@@ -207,11 +207,11 @@ def read_labelled_file(path: Path, graph: Graph, skip_bad: bool) -> LabelledTrip
     return found
 
 
-def tell_meaning(run: Run) -> None:
-    """Say what the probabilities on the screen are shares of."""
+def tell_meaning(run: Run, *, held: bool = False) -> None:
+    """Say what the probabilities above are shares of; if ``held``, facts of train are there too."""
     from hale.evaluation.calibration import meaning_of
 
-    err.print(meaning_of(run), style="dim")
+    out.print(meaning_of(run, held=held), style="dim")
 
 
 def tell_file(run: Path, path: Path, counts: dict[str, int], as_json: bool) -> None:

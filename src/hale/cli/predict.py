@@ -121,12 +121,13 @@ def predict(
     elif as_json:
         print_json({"run": str(run), **next(found).as_dict()})
     else:
-        sure = False
+        sure = held = False
         for answers in found:
             out.print(answers_table(loaded.graph, answers))
             sure = sure or any(answer.probability is not None for answer in answers)
+            held = held or any(answer.split == "train" for answer in answers)
         if sure:
-            tell_meaning(loaded)
+            tell_meaning(loaded, held=held)
 
 
 def _check_ways(

@@ -128,8 +128,6 @@ def update(
             out.print(f"run:  {new.path}, as it was")
         return
     done, summary = new.origin[-1], new.summary
-    for note in done["notes"]:
-        err.print(f"warning: {note}", style="yellow")
     err.print(
         f"stopped by {summary.stopped_by} after {summary.seconds:.1f} s of training "
         f"({summary.epochs:.1f} epochs, {summary.steps:,} steps)"

@@ -84,7 +84,8 @@ def revise(
         asked = _ids(wider, remove.distinct)
         there = held.holds(asked)
         twice = TripleSet(np.concatenate(list(ids.values()))).holds(asked)
-        notes += _not_removed(remove, there, twice, skip_bad)
+        unheard = (asked < 0).all(axis=1)
+        notes += _not_removed(remove, there, twice, unheard, skip_bad)
         removed = asked[there & ~twice]
 
     fresh = {split: triples[~held.holds(triples)] for split, triples in ids.items()}
@@ -133,15 +134,28 @@ def _parts(add: Triples | None, holdout: Triples | float, seed: int) -> dict[str
     return parts
 
 
-def _not_removed(remove: Triples, there: Marks, twice: Marks, skip_bad: bool) -> list[str]:
-    """Notes on facts that cannot leave: they are not there, or are to be added as well."""
+def _not_removed(
+    remove: Triples, there: Marks, twice: Marks, unheard: Marks, skip_bad: bool
+) -> list[str]:
+    """Notes on facts that cannot leave: they are not there, or are to be added as well.
+
+    A first line of which no name is known may be a header: what to do then is said.
+    """
+
+    def what(place: int, both: bool, unknown: bool) -> str:
+        if both:
+            return "it is to be added as well"
+        if unknown and place == 1 and remove.unit == "line":
+            return (
+                "there is no such fact, and none of its names is known; if it is a header, say "
+                "--header (header=True)"
+            )
+        return "there is no such fact"
+
+    rows = zip(*remove.distinct, there, twice, unheard, strict=True)
     faults = Faults(
-        Fault(
-            place,
-            f"{' '.join(names)}: "
-            + ("it is to be added as well" if both else "there is no such fact"),
-        )
-        for *names, place, known, both in zip(*remove.distinct, there, twice, strict=True)
+        Fault(place, f"{' '.join(names)}: {what(place, both, unknown)}")
+        for *names, place, known, both, unknown in rows
         if both or not known
     )
     faults.refuse(remove.source, unit=remove.unit, skip_bad=skip_bad)

@@ -9,6 +9,7 @@ import numpy as np
 from torch import Tensor
 
 from hale.data.graph import SPLITS, Graph, Weights
+from hale.engine.lag import BETAS
 from hale.errors import RunError
 from hale.models import Model
 from hale.runs.folder import CHECKPOINT, HISTORY, MODEL, ORIGIN, RunFolder
@@ -103,8 +104,17 @@ def moments(folder: RunFolder) -> dict[str, Tensor]:
     if not folder.has(CHECKPOINT):
         return {}
     kept = _section(folder.read_tensors(CHECKPOINT)[0], "optimizer/")
-    # of a run that was stopped some rows are behind; another run counts its steps anew
-    return {key: value for key, value in kept.items() if key.split("/")[-1] not in (LAST, DUE)}
+    found = {key: value for key, value in kept.items() if key.split("/")[-1] not in (LAST, DUE)}
+    # Of a run that was stopped some rows are behind: they fade as if it had come to them, for
+    # whoever goes on from here counts steps anew.
+    for key, last in kept.items():
+        name, _, field_name = key.rpartition("/")
+        if field_name == LAST:
+            missed = len(kept[f"{name}/{DUE}"]) - 1 - last.long()
+            for moment, beta in zip(("exp_avg", "exp_avg_sq"), BETAS, strict=True):
+                table = found[f"{name}/{moment}"]
+                found[f"{name}/{moment}"] = table * (beta ** missed[:, None]).to(table)
+    return found
 
 
 def agreed(

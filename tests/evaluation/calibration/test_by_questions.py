@@ -67,6 +67,22 @@ def test_answers_of_a_functional_relation_share_one_unit() -> None:
     assert sums.mean() > 0.9
 
 
+def test_a_limited_choice_changes_no_probability(tmp_path: Path) -> None:
+    """The last of all values, asked for alone, is as likely as at the end of the whole list."""
+    run, _ = urns()
+    run.save(tmp_path / "run")
+    calibrate(run)
+    head = run.graph.entities[int(run.graph.test[0, 0])]
+    relation = run.graph.relations[0]
+    every = predict(run, head=head, relation=relation, k=VALUES)
+    assert len(every) > LISTED + 2
+    alone = [
+        predict(run, head=head, relation=relation, within=[one.name])[0].probability
+        for one in every[LISTED - 2 :]
+    ]
+    assert alone == pytest.approx([one.probability for one in every[LISTED - 2 :]], rel=1e-6)
+
+
 def test_without_the_unit_some_would_pass_it() -> None:
     """Equal chances of two thirds for each of the listed: their sum is what they are divided by."""
     run, _ = urns()

@@ -54,16 +54,23 @@ def test_features_by_hand() -> None:
     assert back.features[0, FEATURES.index("turned")] == 1
 
 
-def test_a_claim_beyond_the_list_is_counted() -> None:
+def test_what_stands_beyond_the_list_is_counted() -> None:
     """Of thirty points on a line, the candidates above a far one: all that are nearer."""
     found = standings()
-    lists = found.lists(np.array([14]), np.array([0]), claims=np.array([29]))
-    assert lists.above is not None
-    nearer = [e for e in found.candidates.of(0) if abs(e - 15) < 14 and e not in (14, 15)]
-    assert lists.above.tolist() == [len(nearer)]
-    shallow = found.lists(np.array([14]), np.array([0]), depth=3, claims=np.array([29]))
-    stand = found.stand(shallow, np.zeros(1, int), np.array([29]))
-    assert stand.ranks.tolist() == [1 + len(nearer)]
+    far = np.array([29, 27, 2])
+    nearer = [
+        [e for e in found.candidates.of(0) if abs(e - 15) < abs(one - 15) and e not in (14, 15)]
+        for one in far
+    ]
+    counts = [len(some) for some in nearer]
+    assert len(set(counts)) == 3
+    asked = np.full(3, 14), np.zeros(3, int)
+    assert found.num_above(*asked, far).tolist() == counts
+    other = found.num_above(np.array([14, 20, 14]), np.array([0, 0, 0]), np.array([29, 21, 2]))
+    assert other.tolist()[::2] == counts[::2], "several answers to a question, among others"
+    shallow = found.lists(np.array([14]), np.array([0]), depth=3)
+    stand = found.stand(shallow, np.zeros(3, int), far)
+    assert stand.ranks.tolist() == [1 + count for count in counts]
 
 
 def test_answers_in_parts_are_the_same(monkeypatch: pytest.MonkeyPatch) -> None:

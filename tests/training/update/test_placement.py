@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 import torch
 
-from hale.data.graph import GraphSize
+from hale.data.graph import Graph, GraphSize, Vocabulary
+from hale.data.revision import revise
+from hale.data.sources import read_triples
 from hale.models import MODELS, Model, make_model
-from hale.training.update.placement import _some, closest_relation, start_new_rows, step_back
+from hale.training.update.placement import (
+    _some,
+    closest_relation,
+    displaced,
+    place_anew,
+    start_new_rows,
+)
 
 DRAWS = torch.Generator()
+NONE = np.empty((0, 3), dtype=np.int64)
 
 
 def both(facts: list[tuple[int, int, int]], num_relations: int) -> torch.Tensor:
@@ -46,14 +56,14 @@ def test_a_new_entity_has_the_usual_height() -> None:
     assert model.entities()[2].tolist() == pytest.approx([2.0, 2.0, 12.5**0.5])
 
 
-def test_what_is_left_and_what_is_gone_have_the_same_height() -> None:
-    """Half of the facts of both are gone, and these say what the others do: nothing moves."""
+def test_an_entity_placed_anew_has_the_usual_height() -> None:
+    """3 and 4 have a mean square of 12.5; its place is that of the query that is left."""
     model = make_model("transe", GraphSize(2, 1), 2, heights=True)
-    model.entity.weight.data = torch.tensor([[0.0, 0.0, 3.0], [2.0, 0.0, -4.0]])
+    model.entity.weight.data = torch.tensor([[0.0, 0.0, 3.0], [9.0, 9.0, 4.0]])
     model.shift.weight.data = torch.tensor([[1.0, 0.0], [-2.0, 0.0]])
-    facts = both([(0, 0, 1)], 1)
-    step_back(model, facts, facts, DRAWS)
-    assert model.entities().tolist() == [[0.0, 0.0, 3.0], [2.0, 0.0, -4.0]]
+    place_anew(model, torch.tensor([1]), both([(0, 0, 1)], 1), DRAWS)
+    assert model.entities()[1].tolist() == pytest.approx([1.0, 0.0, 12.5**0.5])
+    assert model.entities()[0].tolist() == [0.0, 0.0, 3.0]
 
 
 def test_entities_that_touch_only_new_ones_come_in_a_later_round() -> None:
@@ -120,17 +130,21 @@ def test_facts_are_taken_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     assert model.entities()[3].tolist() == pytest.approx([1, 1])
 
 
-@pytest.mark.parametrize(("others", "share"), [(2, 1.0), (8, 4 / 9)])
-def test_an_entity_steps_back_from_what_it_lost(others: int, share: float) -> None:
-    """Entity 2 at (2, 0) lost one fact of three, or of nine: four times its share, at most all.
+def test_entities_that_lost_a_fiftieth_are_placed_anew() -> None:
+    """0 loses one of 51 facts, 1 one of 50, and 2 all that it had."""
+    entities = Vocabulary([f"e{i:03}" for i in range(103)], "entity")
+    facts = [(0, 0, 3 + i) for i in range(49)] + [(1, 0, 52 + i) for i in range(48)]
+    facts += [(0, 0, 101), (0, 0, 1), (2, 0, 102)]
+    graph = Graph("g", entities, Vocabulary(["r"], "relation"), *(np.array(facts), NONE, NONE))
+    gone = [("e000", "r", "e001"), ("e002", "r", "e102")]
+    assert displaced(revise(graph, remove=read_triples(gone))).tolist() == [1, 2, 102]
 
-    (0, r) and (1, r) ask for it at (0, 1) and (1, 1), four times each or once, and the fact that
-    is gone from 3 at (3, 1): from there to their mean it is (-2.5, 0).
-    """
+
+def test_an_entity_placed_anew_keeps_nothing_of_its_place() -> None:
+    """(0, r) and (1, r) ask for entity 2 at (0, 1) and (1, 1), wherever it was."""
     model = transe(4, 1)
-    left = both([(0, 0, 2), (1, 0, 2)] * (others // 2), 1)
-    step_back(model, both([(3, 0, 2)], 1)[:1], left, DRAWS)
-    assert model.entities()[2].tolist() == pytest.approx([2 - 2.5 * share, 0])
+    place_anew(model, torch.tensor([2]), both([(0, 0, 2), (1, 0, 2)], 1), DRAWS)
+    assert model.entities()[2].tolist() == pytest.approx([0.5, 1])
     assert model.entities()[[0, 1, 3]].tolist() == [[0, 0], [1, 0], [3, 0]]
 
 
@@ -138,6 +152,6 @@ def test_an_entity_without_facts_starts_afresh() -> None:
     one, other = transe(4, 1), transe(4, 1)
     for model, seed in ((one, 1), (other, 2)):
         draws = torch.Generator().manual_seed(seed)
-        step_back(model, both([(0, 0, 3)], 1), both([(0, 0, 1)], 1), draws)
+        place_anew(model, torch.tensor([3]), both([(0, 0, 1)], 1), draws)
         assert model.entities()[3].norm() < 1  # it was at (3, 0); fresh vectors have scale 0.1
     assert not torch.equal(one.entities()[3], other.entities()[3])

@@ -13,6 +13,7 @@ import torch
 
 import hale
 from hale.data.graph import Graph, Vocabulary
+from hale.data.keys import TripleSet
 from hale.data.revision import revise
 from hale.data.sources import read_triples
 from hale.errors import HaleWarning, InputError, RunError, SettingsError
@@ -20,6 +21,7 @@ from hale.evaluation.ranks import filtered_ranks
 from hale.models import MODELS
 from hale.runs.run import Run
 from hale.training.trainer import Trainer
+from hale.training.update.judging import Judge, rankings
 from hale.training.update.mixture import mixture, rate_factor
 from hale.training.update.options import UpdateOptions
 from hale.training.update.updater import _mean_move, grown, update
@@ -133,7 +135,57 @@ def test_a_false_fact_is_forgotten() -> None:
     assert "removed" in after.origin[-1]["quality"]
 
 
-def test_removed_facts_rank_no_better_than_in_a_run_that_never_saw_them() -> None:
+def teams() -> tuple[Graph, np.ndarray]:
+    """80 people in 10 teams; most work where their team does, and know two of it.
+
+    Where somebody works can half be told from the rest. -> the graph, and 10 facts of it to remove.
+    """
+    draws = np.random.default_rng(4)
+    people, team = np.arange(80), np.arange(80) % 10
+    site = np.where(draws.random(80) < 0.7, team, draws.integers(0, 10, 80))
+    member = np.stack([people, np.zeros(80, dtype=int), 80 + team], axis=1)
+    works = np.stack([people, np.ones(80, dtype=int), 90 + site], axis=1)[draws.permutation(80)]
+    knows = np.concatenate(
+        [np.stack([people, np.full(80, 2), (people + step) % 80], axis=1) for step in (10, 20)]
+    )
+    names = [*(f"p{i:02}" for i in range(80)), *(f"{x}{i}" for x in "ts" for i in range(10))]
+    return Graph(
+        name="teams",
+        entities=Vocabulary(names, "entity"),
+        relations=Vocabulary(["member", "works", "knows"], "relation"),
+        train=np.concatenate([member, works[:50], knows]),
+        valid=works[50:65],
+        test=works[65:],
+    ), works[:10]
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_removed_facts_rank_no_better_than_in_a_run_that_never_saw_them(seed: int) -> None:
+    """All ten, and two at a time; and what stays is answered as well as before."""
+    full, gone = teams()
+    never = replace(full, train=full.train[~TripleSet(gone).holds(full.train)])
+    options = {"model": "rotl", "epochs": 150, "seed": seed, **FAST}
+    seen, unseen = (hale.train(graph, **options) for graph in (full, never))
+
+    def mrr(run: Run, some: np.ndarray) -> float:
+        both = never.both_directions(some)
+        return float((1 / filtered_ranks(run.model.eval(), both, never.known())).mean())
+
+    assert mrr(unseen, gone) > 2 * 0.05, "some of it can be told: by chance about 0.05"
+    assert mrr(seen, gone) > 1.5 * mrr(unseen, gone), "else there would be nothing to forget"
+    kept = never.train[80:120]
+    for some in (gone, gone[:2], gone[2:4], gone[4:6]):
+        names = [(f"p{h:02}", "works", f"s{t - 90}") for h, _, t in some]
+        after = update(seen, remove=names, epochs=40)
+        expected = max(mrr(unseen, some), mrr(unseen, gone))
+        assert mrr(after, some) <= expected + 0.02
+        assert mrr(after, some) >= 0.2 * mrr(unseen, gone), "and not driven out"
+        assert mrr(after, kept) >= mrr(seen, kept) - 0.1
+        assert mrr(after, never.test) >= mrr(seen, never.test) - 0.1
+        assert after.origin[-1]["forgotten"]["left"] == 0
+
+
+def test_facts_that_nothing_speaks_for_are_forgotten() -> None:
     """Facts that nothing else speaks for, learnt by heart; also two of them at a time."""
     draws = np.random.default_rng(0)
     ends = draws.permutation(60)[:40].reshape(20, 2)
@@ -154,6 +206,23 @@ def test_removed_facts_rank_no_better_than_in_a_run_that_never_saw_them() -> Non
         names = [(f"e{h:03}", "likes", f"e{t:03}") for h, _, t in some]
         after = update(seen, remove=names, epochs=30)
         assert mrr(after, some) <= max(mrr(unseen, some), mrr(unseen, gone)) + 0.02
+
+
+def test_without_validation_facts_it_is_said_that_none_is_lowered(trained: Run) -> None:
+    blind = replace(trained, graph=replace(trained.graph, valid=trained.graph.valid[:0]))
+    with pytest.warns(HaleWarning, match="no validation facts, so nothing tells"):
+        after = update(blind, remove=[("e003", "next", "e004")], epochs=1)
+    assert after.origin[-1]["forgotten"] is None
+
+
+def test_time_for_ranking_is_for_every_kind_of_fact(graph: Graph) -> None:
+    new, gone = read_triples(NEW), read_triples([("e003", "next", "e004")])
+    assert rankings(revise(graph, remove=gone)) == 4, "test and removed, before and after"
+    held = read_triples([("e020", "skip", "new")])
+    assert rankings(revise(graph, new, gone, holdout=held)) == 6, "old valid, and those held out"
+    assert rankings(revise(replace(graph, test=graph.test[:0]), new)) == 1
+    judge = Judge(hale.Settings(budget=60), revise(graph, remove=gone), None, full=False)
+    assert judge.seconds == pytest.approx(6 / 4), "a tenth of the budget"
 
 
 def test_nothing_new_trains_nothing(trained: Run, tmp_path: Path) -> None:
@@ -249,8 +318,10 @@ def test_the_mixture_has_its_shares(graph: Graph) -> None:
 
     gone = revise(graph, remove=read_triples([("e003", "next", "e004")]))
     batch = mixture(gone, settings, UpdateOptions(), torch.device("cpu")).at(0)
+    assert len(batch) == 30, "facts around it and others as often as there are"
     near = [bool({h, t} & {3, 4}) for h, _, t in batch.tolist()]
-    assert near.count(True) == 8  # a quarter
+    around = np.isin(gone.after.train[:, [0, 2]], [3, 4]).any(axis=1)
+    assert near.count(True) == round(around.mean() * 30) == 5
 
 
 def test_a_small_change_is_learnt_slowly(graph: Graph) -> None:

@@ -50,6 +50,7 @@ class Calibration(ABC):
 
     kind: ClassVar[str]
     meaning: ClassVar[str]
+    of_train: ClassVar[str] = ""  # what is to be said beside it of facts that train holds
     command: ClassVar[str]  # what makes it again, after 'hale calibrate RUN'
 
     step: int  # the kept step of the run

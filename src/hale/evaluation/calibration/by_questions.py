@@ -40,6 +40,7 @@ class ByQuestions(Calibration):
         "question lacks a fact. What the graph does not hold counts as false, though it may be "
         "true."
     )
+    of_train: ClassVar[str] = "A fact that train holds is judged as if it were hidden."
     command: ClassVar[str] = ""
 
     fit: AskedFit
@@ -99,7 +100,8 @@ class QuestionJudge(Judge):
             keys, rows, counts = np.unique(
                 pair_keys(given, relations, sizes), return_inverse=True, return_counts=True
             )
-            # An answer that train does not know stands no deeper in the list than it was shown.
+            # As many as are shown are listed; one of a limited choice may stand deeper, and is then
+            # counted (``num_above``): what may answer is limited by who asks, not what is true.
             depth = max(LISTED, int(counts.max()))
             lists = self.standings.lists(*pairs_of(keys, sizes[1]), depth=depth)
             found[rest] = self.fit.probabilities(self.standings, lists, rows, answers)
@@ -125,7 +127,7 @@ class QuestionJudge(Judge):
         for start in range(0, len(triples), CLAIMS):
             part = slice(start, start + CLAIMS)
             given, relations, answers = self._questions(triples[part], asks_head[part])
-            lists = self.standings.lists(given, relations, claims=answers)
+            lists = self.standings.lists(given, relations)
             rows = np.arange(len(given))
             found[part] = self.fit.probabilities(self.standings, lists, rows, answers)
         return found

@@ -132,14 +132,14 @@ def kept_calibration(run: Run) -> Calibration | None:
         return None
 
 
-def meaning_of(run: Run) -> str:
-    """What the probabilities of a run's answers are shares of."""
+def meaning_of(run: Run, *, held: bool = False) -> str:
+    """What the probabilities of a run's answers are shares of; if ``held``, facts of train too."""
     kind: type[Calibration] = ByQuestions
     if run.path is not None and RunFolder(run.path).has(CALIBRATION):
         values = RunFolder(run.path).read_json(CALIBRATION)
         with RunFolder(run.path).blaming(CALIBRATION):
             kind = KINDS.get(values.get("kind"), ByQuestions)
-    return kind.meaning
+    return f"{kind.meaning} {kind.of_train}".strip() if held else kind.meaning
 
 
 def fingerprint(model: Model) -> str:

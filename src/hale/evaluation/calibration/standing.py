@@ -10,7 +10,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from hale.data.keys import Ids
+from hale.data.keys import Ids, pair_keys, pairs_of
 from hale.engine.topk import merged, top
 from hale.evaluation.calibration.cardinality import Cardinality
 from hale.evaluation.candidate_scores import score_candidates
@@ -55,7 +55,6 @@ class Lists:
     known: Ids
     entities: Ids  # (n, K)
     scores: Floats  # (n, K), as trained
-    above: Ids | None  # (n,) candidates above a claim, where claims were given
 
 
 @dataclass(frozen=True)
@@ -89,27 +88,15 @@ class Standings:
         return turned
 
     @torch.inference_mode()
-    def lists(
-        self, given: Ids, relations: Ids, *, depth: int = LISTED, claims: Ids | None = None
-    ) -> Lists:
-        """The best ``depth`` candidates of questions (n,), (n,), in bounded memory.
-
-        With ``claims`` (n,), one for each question, the candidates that score above it are counted.
-        """
+    def lists(self, given: Ids, relations: Ids, *, depth: int = LISTED) -> Lists:
+        """The best ``depth`` candidates of questions (n,), (n,), in bounded memory."""
         entities = np.zeros((len(given), depth), dtype=np.int64)
         scores = np.full((len(given), depth), -np.inf, dtype=np.float32)
-        above = np.zeros(len(given), dtype=np.int64)
-        limits = None
-        if claims is not None:
-            limits = torch.from_numpy(self._score(given, relations, claims)).to(self.device)
         best: tuple[Tensor, Tensor] | None = None
         for block in score_candidates(
             self.model, given, relations, self.candidates, known=self.known
         ):
             block.scores.index_put_(block.known, block.scores.new_tensor(-torch.inf))
-            if limits is not None:
-                limit = limits[torch.from_numpy(block.rows).to(self.device), None]
-                above[block.rows] += (block.scores > limit).sum(dim=1).cpu().numpy()
             values, columns = top(block.scores, depth)
             best = merged(best, (values, block.entities[columns]), depth)
             if block.last:
@@ -124,8 +111,35 @@ class Standings:
             known=self.known.counts(given, relations),
             entities=entities,
             scores=self._trained(given, relations, entities, scores),
-            above=None if claims is None else above,
         )
+
+    @torch.inference_mode()
+    def num_above(self, given: Ids, relations: Ids, answers: Ids) -> Ids:
+        """How many candidates score above answers (m,) to questions (m,), (m,): -> (m,).
+
+        A question is asked once, however many of the answers are to it.
+        """
+        sizes = (self.num_entities, 2 * self.num_relations)
+        keys, rows = np.unique(pair_keys(given, relations, sizes), return_inverse=True)
+        scores = self._score(given, relations, answers)
+        order = np.lexsort((scores, rows))
+        starts = np.searchsorted(rows[order], np.arange(len(keys)))
+        columns = np.empty(len(rows), dtype=np.int64)
+        columns[order] = np.arange(len(rows)) - starts[rows[order]]
+        limits = np.full((len(keys), int(columns.max(initial=-1)) + 1), np.inf, dtype=np.float32)
+        limits[rows, columns] = scores
+        found = np.zeros(limits.shape, dtype=np.int64)
+        for block in score_candidates(
+            self.model, *pairs_of(keys, sizes[1]), self.candidates, known=self.known
+        ):
+            block.scores.index_put_(block.known, block.scores.new_tensor(-torch.inf))
+            lowest_first = torch.from_numpy(limits[block.rows]).to(self.device)
+            below = torch.searchsorted(lowest_first, block.scores.float())  # limits below a score
+            counts = torch.zeros(len(below), limits.shape[1] + 1, dtype=torch.long)
+            counts = counts.to(self.device).scatter_add_(1, below, torch.ones_like(below))
+            passed = counts.flip(1).cumsum(dim=1).flip(1)[:, 1:]
+            found[block.rows] += passed.cpu().numpy()
+        return found[rows, columns]
 
     def stand(self, lists: Lists, rows: Ids, answers: Ids) -> Stand:
         """How answers (m,) to the questions ``rows`` (m,) of some lists stand.
@@ -149,8 +163,11 @@ class Standings:
             scores[away] = self._trained(pairs[0], pairs[1], pairs[2][:, None], alone)[:, 0]
         ranks = places + 1
         beyond = (lists.scores[rows[away]] > scores[away, None]).sum(axis=1)
-        if lists.above is not None:
-            beyond = np.maximum(beyond, lists.above[rows[away]])
+        deep = np.flatnonzero(beyond == lists.scores.shape[1])  # below all that are listed
+        if len(deep):
+            far = away[deep]
+            above = self.num_above(given[far], relations[far], answers[far])
+            beyond[deep] = np.maximum(beyond[deep], above)
         ranks[away] = 1 + beyond
         best, total = _others(lists, rows, places)
         single = np.isneginf(best)

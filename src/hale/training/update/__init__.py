@@ -7,4 +7,5 @@ placement    where new rows start
 mixture      what its batches are made of
 judging      what it did to the answers, by facts ranked before and after
 withdrawal   new entities step back until the answers to old questions hold
+forgetting   removed facts step down until they rank like facts that were never seen
 """

@@ -1,7 +1,8 @@
 """Judging: what an update did to the answers, by facts ranked before and after it.
 
-Under a budget a tenth of it is for ranking, half before training and half after; what is ranked
-then is a sample, the same facts both times, unless all are asked for. Without a budget nothing is
+Under a budget a tenth of it is for ranking, in equal parts for each kind of fact and each time
+(``rankings``); what is ranked then is a sample, the same facts before and after, unless all are
+asked for. Without a budget nothing is
 timed: as many are ranked as at the end of a run.
 """
 
@@ -45,11 +46,13 @@ class Judged:
 class Judge:
     """Ranks facts of a graph, as many as there is time for."""
 
-    def __init__(self, settings: Settings, observer: Observer | None, *, full: bool) -> None:
+    def __init__(
+        self, settings: Settings, revision: Revision, observer: Observer | None, *, full: bool
+    ) -> None:
         self.observer = observer
         self.full = full
         allowed = None if full else ranking_seconds(settings)
-        self.seconds = None if allowed is None else allowed / 4  # two kinds, twice each
+        self.seconds = None if allowed is None else allowed / rankings(revision)
         self.seed = settings.seed
 
     def choose(self, model: Model, revision: Revision) -> Judged:
@@ -104,6 +107,16 @@ class Judge:
             follow=lambda done, total: tell(self.observer, "ranking facts", done, total),
         )
         return triples[places], ranks
+
+
+def rankings(revision: Revision) -> int:
+    """How often facts are ranked: test and removed ones before and after, old validation facts
+    before where there are new entities, and new ones that were held out after.
+    """
+    before = revision.before
+    twice = (len(before.test), len(revision.removed))
+    once = (len(before.valid) if revision.new_entities else 0, len(revision.held_out))
+    return max(1, sum(2 for count in twice if count) + sum(1 for count in once if count))
 
 
 def _told(ranks: Ranks, whole: int) -> dict[str, Any]:

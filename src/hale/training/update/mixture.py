@@ -12,11 +12,10 @@ from hale.engine.randomness import Stream
 from hale.settings import Settings
 from hale.training.batches import Batches, Mixed, Shuffled
 from hale.training.update.options import UpdateOptions
+from hale.training.update.placement import displaced
 
 # Batches hold at least this share of new facts, if there are so many.
 LEAST = 0.01
-# The share of a batch that lies around removed facts.
-AROUND = 0.25
 # A batch of an update against one of its run: a short training has more need of steps.
 SMALLER = 2
 
@@ -42,7 +41,7 @@ def mixture(
     after, size = revision.after, max(1, settings.batch_size // SMALLER)
     train = after.train
     new = np.arange(len(train)) >= len(train) - len(revision.added)  # they stand at the end
-    around = ~new & np.isin(train[:, [0, 2]], revision.removed[:, [0, 2]]).any(axis=1)
+    around = ~new & np.isin(train[:, [0, 2]], displaced(revision)).any(axis=1)
 
     def batches(chosen: NDArray[np.bool_], count: int, stream: Stream) -> Shuffled:
         triples = train[chosen]
@@ -64,8 +63,9 @@ def mixture(
         parts.append(batches(new, round(share * size), Stream.ADDED))
         left -= round(share * size)
     if around.any():
-        parts.append(batches(around, round(AROUND * size), Stream.AROUND))
-        left -= round(AROUND * size)
+        share = max(LEAST, around.sum() / len(train))
+        parts.append(batches(around, round(share * size), Stream.AROUND))
+        left -= round(share * size)
     rest = ~new & ~around
     if rest.any():
         parts.append(batches(rest, left, Stream.SHUFFLE))

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from hale.data.graph import GraphSize
+from hale.data.keys import Ids
+from hale.data.revision import Revision
 from hale.models.base import Model
 from hale.models.tables import RelationTable
 from hale.training.update.grow import known_relation_rows
@@ -13,8 +16,8 @@ from hale.training.update.grow import known_relation_rows
 # What a relation is judged by: so many of its facts, each against so many entities.
 JUDGED_FACTS = 128
 JUDGED_AGAINST = 128
-# How much more than its share a removed fact had of an entity's place.
-MORE = 4
+# An entity that lost one of so many facts is placed anew.
+LOST = 50
 CHUNK = 1 << 16
 MANY = 1 << 20
 
@@ -98,25 +101,28 @@ def _some(count: int, most: int, generator: torch.Generator) -> Tensor:
     return torch.randperm(count, generator=generator)[:most]
 
 
+def displaced(revision: Revision) -> Ids:
+    """The entities that lost a fiftieth of their training facts or more: (k,), in order."""
+    count = len(revision.after.entities)
+    lost, left = (
+        np.bincount(triples[:, [0, 2]].ravel(), minlength=count)
+        for triples in (revision.removed, revision.after.train)
+    )
+    return np.flatnonzero(LOST * lost >= np.maximum(1, lost + left))
+
+
 @torch.no_grad()
-def step_back(model: Model, removed: Tensor, left: Tensor, generator: torch.Generator) -> None:
-    """Take from entities that lost facts what these had put into their place.
+def place_anew(model: Model, rows: Tensor, left: Tensor, generator: torch.Generator) -> None:
+    """Start known entities ``rows`` (k,), in order, again from the facts (n, 3) left, both ways.
 
-        e_t <- e_t + min(1, 4 s) (m_t - m'_t),   s = removed / (removed + left), of t's facts
-
-    ``removed`` and ``left`` are triples (n, 3), both ways; m_t is the mean of the answers to the
-    queries that still ask for t, as for a new entity, and m'_t of those that no longer do: in a
-    mean of all, these would have the share s of the difference. A fact that was trained on has more
-    than its share, so four times that is taken.
-    An entity that nothing asks for any more gets a freshly drawn vector.
+    Each goes to the mean of the answers to the queries that still ask for it, as a new entity
+    does: nothing stays of what lost facts had put into its place. One that nothing asks for any
+    more gets a freshly drawn vector.
     """
     was_training = model.training
     model.eval()
     table = model.entities()
-    removed, left = removed.to(table.device), left.to(table.device)
-    rows, lost = torch.unique(removed[:, 2], return_counts=True)
-    remaining = torch.bincount(left[:, 2], minlength=len(table))[rows]
-    share = (MORE * lost / (lost + remaining)).clamp_max(1).unsqueeze(1).to(table.dtype)
+    rows, left = rows.to(table.device), left.to(table.device)
     length = torch.linalg.vector_norm(table, dim=1).mean()
     height = usual_height(model, len(table))
     drawn = torch.randn(table[rows].shape, generator=generator, dtype=table.dtype)
@@ -126,10 +132,7 @@ def step_back(model: Model, removed: Tensor, left: Tensor, generator: torch.Gene
     asked = left[torch.isin(left[:, 2], rows)]
     if len(asked):
         found, means = _mean_answers(model, asked, length, height)
-        _, former = _mean_answers(model, removed, length, height)
-        still = torch.searchsorted(rows, found)
-        moved = table[rows[still]] + share[still] * (means - former[still])
-        places[still] = moved
+        places[torch.searchsorted(rows, found)] = means
     table[rows] = places
     model.train(was_training)
 

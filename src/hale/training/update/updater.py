@@ -7,13 +7,13 @@
               with a penalty on known rows that leave their place (objectives.anchored)
     withdraw  if old validation triples lost more than is allowed, new entities step back
               (withdrawal)
+    forget    removed facts that rank as if they were known step down (forgetting)
     measure   the run's own test triples before and after (judging)
 
-Removed facts leave every split. An entity that loses facts gives up what they put into its place
-(placement.step_back), so a hub hardly moves, and one that loses all starts afresh. In training the
-facts around the removed ones fill a quarter of every batch, their tails count as wrong answers
-again, the entities move without the penalty, and a removed fact that scores above what
-validation facts of its relation do is pushed down (objectives.forgetting).
+Removed facts leave every split. An entity that loses a fiftieth of its facts or more is placed
+anew from those left (placement.place_anew), and moves without the penalty; tails of removed facts
+count as wrong answers again. What training leaves of a removed fact goes at the end: it ranks no
+better than validation facts of its relation do (forgetting).
 """
 
 from __future__ import annotations
@@ -23,7 +23,6 @@ import warnings
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
 import torch
 from torch import Tensor
 
@@ -34,7 +33,6 @@ from hale.engine.randomness import Stream, generator, seeded
 from hale.errors import HaleWarning, InputError
 from hale.models import Model
 from hale.objectives import Anchored, Criterion
-from hale.objectives.forgetting import Forgetting, usual_scores
 from hale.runs.folder import RunFolder
 from hale.runs.lock import writing_run
 from hale.runs.run import Run, load_run
@@ -44,11 +42,12 @@ from hale.training import checkpoint
 from hale.training.observer import Observer, tell
 from hale.training.stopwatch import Stopwatch
 from hale.training.trainer import Trainer
+from hale.training.update.forgetting import forget_removed, notes_on
 from hale.training.update.grow import CHUNK, carry_moments, grow
 from hale.training.update.judging import Judge
 from hale.training.update.mixture import mixture, rate_factor
 from hale.training.update.options import UpdateOptions
-from hale.training.update.placement import start_new_rows, step_back
+from hale.training.update.placement import displaced, place_anew, start_new_rows
 from hale.training.update.withdrawal import withdraw_until
 from hale.training.watching import with_progress
 
@@ -149,8 +148,10 @@ def update(
                 old.save(out, overwrite=overwrite)
                 same.path, same.stamp = Path(out), RunFolder(out).stamp()
             return same
+        for note in notes_on(revision):  # told before anything is trained
+            warnings.warn(note, HaleWarning, stacklevel=2)
         watching = with_progress(observer, progress)
-        judge = Judge(settings, watching, full=full_evaluation)
+        judge = Judge(settings, revision, watching, full=full_evaluation)
         new = _train(old, revision, settings, options, judge, out, overwrite, watching)
         new.took = {"load": loading, **new.took}
         return new
@@ -190,14 +191,8 @@ def _train(
         build_objective(schedule),
         anchors,
         weight=options.anchor,
-        free=torch.tensor(np.unique(revision.removed[:, [0, 2]]), device=device),
+        free=torch.tensor(displaced(revision), device=device),
     )
-    if len(revision.removed) and len(after.valid):  # never by the test split
-        removed, others = (
-            torch.tensor(after.both_directions(triples), device=device)
-            for triples in (revision.removed, after.valid)
-        )
-        objective = Forgetting(objective, removed, usual_scores(model.to(device).eval(), others))
     trainer = Trainer(
         after,
         schedule,
@@ -222,6 +217,10 @@ def _train(
         least=judged.valid_mrr - options.tolerance,
     )
     withdrawing = watch.lap("withdraw")
+    if len(revision.removed):
+        tell(observer, "forgetting removed facts")
+    forgotten = forget_removed(run.model, revision, settings.seed)
+    watch.lap("forget")
 
     moved = _mean_move(anchors, run.model.entities()[: len(anchors)])
     figures = judge.figures(run.model, revision, judged)
@@ -236,13 +235,14 @@ def _train(
             "held_out": len(revision.held_out),
             "new_entities": revision.new_entities,
             "new_relations": revision.new_relations,
-            "notes": list(revision.notes),
+            "notes": notes_on(revision),
             "anchor": options.anchor,
             "focus": options.focus,
             "rate": options.rate,
             "rate_factor": rate_factor(revision),
             "tolerance": options.tolerance,
             "withdrawn_by": factor,
+            "forgotten": None if forgotten is None else forgotten._asdict(),
             "placing_seconds": placed,
             "training_seconds": run.summary.seconds,
             "withdrawing_seconds": withdrawing,
@@ -277,11 +277,8 @@ def grown(old: Model, settings: Settings, revision: Revision) -> Model:
     draws = generator(settings.seed, Stream.PLACE)
     start_new_rows(model, revision.before.size, facts, draws)
     if len(revision.removed):
-        removed, left = (
-            torch.tensor(after.both_directions(triples))
-            for triples in (revision.removed, after.train)
-        )
-        step_back(model, removed, left, draws)
+        left = torch.tensor(after.both_directions(after.train))
+        place_anew(model, torch.from_numpy(displaced(revision)), left, draws)
     return model
 
 

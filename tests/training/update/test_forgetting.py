@@ -1,0 +1,106 @@
+"""Removed facts step down to the level of facts that were never seen: on a line, by hand."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+from hale.data.graph import Graph, GraphSize, Vocabulary
+from hale.evaluation.ranks import filtered_ranks
+from hale.models import MODELS, Model, make_model
+from hale.training.update.forgetting import forget, score_at, unseen_levels
+
+DRAWS = torch.Generator()
+NONE = np.empty((0, 3), dtype=np.int64)
+
+
+def line(count: int) -> Model:
+    """Entities 0, 1, 2, ... on a line; relation 0 goes one on, its reciprocal one back."""
+    model = make_model("transe", GraphSize(count, 1), 1)
+    model.entity.weight.data = torch.arange(float(count))[:, None]
+    model.shift.weight.data = torch.tensor([[1.0], [-1.0]])
+    return model.eval()
+
+
+def graph_of(count: int, train: list[tuple[int, int, int]], valid: np.ndarray = NONE) -> Graph:
+    entities = Vocabulary([f"e{i:02}" for i in range(count)], "entity")
+    facts = np.array(train).reshape(-1, 3)
+    return Graph("line", entities, Vocabulary(["on"], "relation"), facts, valid, NONE)
+
+
+def test_levels_are_mean_reciprocal_ranks_of_held_out_facts() -> None:
+    """(0, r, 1) is met: rank 1 both ways. (0, r, 4) is 3 off: entities 1, 0, 2 and 3 are nearer,
+    but 1 is known, so 4; asked back, 4 - 1 = 3 has 3, 4, 2, 1 and 5 before 0: 6.
+    """
+    valid = np.array([[0, 0, 1], [0, 0, 4]])
+    found = unseen_levels(line(6), graph_of(6, [(3, 0, 5)], valid), valid)
+    forth, back = 1 + 1 / 4, 1 + 1 / 6
+    mean = (forth + back) / 4
+    assert found.tolist() == pytest.approx([12 / (forth + 10 * mean), 12 / (back + 10 * mean)])
+
+
+def test_the_score_at_a_rank_lies_between_two_candidates() -> None:
+    """(0, r) asks at 1.2: 1, 2, 0, 3 are .04, .64, 1.44 and 3.24 away, squared; 2 is known."""
+    model = line(5)
+    model.shift.weight.data[0] = 1.2
+    graph = graph_of(5, [(0, 0, 2)])
+    asked = np.array([[0, 0, 4], [0, 0, 4], [0, 0, 1], [0, 0, 4]])
+    found = score_at(model, graph, asked, np.array([2, 3, 2, 99])).tolist()
+    assert found[0] == pytest.approx(-(0.04 + 1.44) / 2)
+    assert found[1] == pytest.approx(-(1.44 + 3.24) / 2)
+    assert found[2] == pytest.approx(-(1.44 + 3.24) / 2), "1 is the tail itself, not a rival"
+    assert found[3] == pytest.approx(-(1.44 + 3.24) / 2), "there are no more"
+
+
+def test_a_fact_steps_down_to_its_level_and_no_further() -> None:
+    """(3, r, 4) is met almost exactly; at level 2.5 it comes third, and 9 of 10 ways go to 4,
+    which is in one fact where 3 is in nine.
+    """
+    model = line(12)
+    model.entity.weight.data[4] = 4.1  # a slope to go down
+    train = [(3, 0, 6), (3, 0, 7), (3, 0, 8), (3, 0, 9), (3, 0, 10), (3, 0, 11), (0, 0, 3)]
+    graph = graph_of(12, [*train, (1, 0, 3), (2, 0, 3), (4, 0, 5)])
+    before = model.entities().detach().clone()
+    done = forget(model, graph, np.array([[3, 0, 4]]), np.array([2.5, 1.0]), DRAWS)
+    assert done == (1, 0)
+    (rank,) = filtered_ranks(model, np.array([[3, 0, 4]]), graph.known_answers)
+    assert rank == 3
+    moved = (model.entities() - before).squeeze(1)
+    assert moved[4] > 0 > moved[3]
+    assert moved[4].item() == pytest.approx(-9 * moved[3].item(), rel=1e-3)
+    assert torch.equal(moved[[0, 1, 2, *range(5, 12)]], torch.zeros(10))
+
+
+def test_what_ranks_low_enough_stays() -> None:
+    model = line(12)
+    before = model.entities().detach().clone()
+    low = np.array([[0, 0, 9], [1, 0, 8]])
+    assert forget(model, graph_of(12, [(3, 0, 4)]), low, np.array([2.0, 2.0]), DRAWS) == (0, 0)
+    assert torch.equal(model.entities(), before)
+
+
+@pytest.mark.parametrize("heights", [False, True])
+@pytest.mark.parametrize("name", MODELS)
+def test_any_model_forgets(name: str, heights: bool) -> None:
+    torch.manual_seed(2)
+    if heights and make_model(name, GraphSize(2, 1), 8).similarity != "l2":
+        pytest.skip("heights are for distances")
+    model = make_model(name, GraphSize(40, 1), 8, heights=heights).eval()
+    torch.nn.init.normal_(model.entity.weight, std=0.4)
+    graph = graph_of(40, [(i, 0, i + 20) for i in range(20)])
+    scores = model.score_all(torch.arange(4), torch.zeros(4, dtype=torch.long))
+    removed = np.array([[h, 0, t] for h, t in enumerate(scores[:, 4:20].argmax(dim=1) + 4)])
+    levels = np.array([5.0, 5.0])
+    forget(model, graph, removed, levels, DRAWS)
+    assert (filtered_ranks(model, graph.both_directions(removed), graph.known_answers) >= 5).all()
+
+
+def test_facts_that_share_rows_all_step_down() -> None:
+    model = line(30)
+    removed = np.array([(i, 0, i + 1) for i in range(10, 16)])
+    graph = graph_of(30, [(0, 0, 1), (1, 0, 2)])
+    done = forget(model, graph, removed, np.array([3.0, 3.0]), DRAWS)
+    ranks = filtered_ranks(model, graph.both_directions(removed), graph.known_answers)
+    assert done.left == int((ranks < 3).sum()) == 0
+    assert np.median(ranks) < 8, "no deeper than need be"
