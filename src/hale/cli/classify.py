@@ -80,7 +80,7 @@ def classify(
         err.print(f"{rows} of {len(verdicts):,} triples shown; --out FILE or --json has all")
     if quality is not None:
         out.print(quality_table(quality))
-    tell_meaning(loaded, held=bool(_held(loaded, ids).any()))
+    tell_meaning(loaded, held="train" in verdicts.to_polars()["known"])
 
 
 def _with_negatives(true: LabelledTriples, false: LabelledTriples) -> tuple[Any, Any]:
@@ -107,13 +107,6 @@ def _judge(run: Run, ids: Any) -> Any:
         )
         calibration = calibrate_run(run, save=False)
     return classify_triples(run, ids, calibration=calibration)
-
-
-def _held(run: Run, ids: Any) -> Any:
-    """Which triples (n, 3) train holds: (n,)."""
-    from hale.data.keys import TripleSet
-
-    return TripleSet(run.graph.train).holds(ids)
 
 
 def _write(frame: Any, labels: Any, target: Path) -> None:
