@@ -139,6 +139,14 @@ class Standings:
             counts = counts.to(self.device).scatter_add_(1, below, torch.ones_like(below))
             passed = counts.flip(1).cumsum(dim=1).flip(1)[:, 1:]
             found[block.rows] += passed.cpu().numpy()
+            # An answer is not above itself, though its score here may differ in the last digit.
+            place = np.full(len(keys), -1)
+            place[block.rows] = np.arange(len(block.rows))
+            entities = block.entities.cpu().numpy()
+            at = np.minimum(np.searchsorted(entities, answers), len(entities) - 1)
+            mine = np.flatnonzero((place[rows] >= 0) & (entities[at] == answers))
+            own = block.scores[place[rows[mine]], at[mine]].float().cpu().numpy()
+            found[rows[mine], columns[mine]] -= own > scores[mine]
         return found[rows, columns]
 
     def stand(self, lists: Lists, rows: Ids, answers: Ids) -> Stand:
