@@ -182,7 +182,6 @@ def test_removed_facts_rank_no_better_than_in_a_run_that_never_saw_them(seed: in
         assert mrr(after, some) >= 0.2 * mrr(unseen, gone), "and not driven out"
         assert mrr(after, kept) >= mrr(seen, kept) - 0.1
         assert mrr(after, never.test) >= mrr(seen, never.test) - 0.1
-        assert after.origin[-1]["forgotten"]["left"] == 0
 
 
 def test_facts_that_nothing_speaks_for_are_forgotten() -> None:
