@@ -84,7 +84,7 @@ def revise(
         asked = _ids(wider, remove.distinct)
         there = held.holds(asked)
         twice = TripleSet(np.concatenate(list(ids.values()))).holds(asked)
-        unheard: Marks = np.all(asked < 0, axis=1)
+        unheard: Marks = asked.max(axis=1) < 0
         notes += _not_removed(remove, there, twice, unheard, skip_bad)
         removed = asked[there & ~twice]
 
