@@ -141,9 +141,10 @@ def cores_used(pid: int) -> float:
 
 def measure(run: Path, queries: Path, clients: int, seconds: float) -> dict[str, Any]:
     """Start a server, ask it from another process, and end it."""
-    command = [sys.executable, "-m", "hale", "serve", str(run), "--port", "0", "--token", TOKEN]
+    command = [sys.executable, "-m", "hale", "serve", str(run), "--port", "0"]
+    environment = {**os.environ, "HALE_TOKEN": TOKEN}
     began = time.perf_counter()
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
+    with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True) as server:
         assert server.stdout is not None
         try:
             port = int(server.stdout.readline().split(":")[2].split("/")[0])
