@@ -56,9 +56,9 @@ CASES: dict[str, dict[str, Any]] = {
 }
 
 
-def make_million(folder: Path) -> Path:
-    """A run of 10^6 entities, 50 relations and 3 * 10^6 facts, all at random."""
-    num_entities, num_relations, num_facts = 1_000_000, 50, 3_000_000
+def make_run(folder: Path, num_entities: int = 1_000_000) -> Path:
+    """A run of so many entities, 50 relations and three facts an entity, all at random."""
+    num_relations, num_facts = 50, 3 * num_entities
     draw = np.random.default_rng(0)
     limits = (num_entities, num_relations, num_entities)
     facts = np.stack([draw.integers(0, limit, num_facts) for limit in limits], axis=1)
@@ -226,7 +226,7 @@ def main() -> None:
     try:
         million = given.million or work / "million"
         if not million.exists():
-            make_million(million)
+            make_run(million)
         runs = {"demo": given.run, "million": million, "flood": given.run}
         cases = {}
         for name, case in CASES.items():

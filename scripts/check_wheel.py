@@ -1,6 +1,8 @@
 """Check that a wheel holds the pages of hale explore, their licences and the kernel, and no more.
 
-python scripts/check_wheel.py dist/hale_kge-1.0-py3-none-linux_x86_64.whl
+    python scripts/check_wheel.py dist/hale_kge-1.0-py3-none-linux_x86_64.whl
+
+What is wrong is told line by line, with status 1; `make wheel` runs it.
 """
 
 from __future__ import annotations
@@ -36,7 +38,7 @@ def faults(wheel: Path) -> list[str]:
     ]
     if not any(re.search(r"\.dist-info/licenses/LICENSE$", name) for name in sizes):
         found.append("hale's own licence is missing")
-    if not any(re.search(r"hale_kernel.*\.(so|dylib|dll)$", name) for name in sizes):
+    if not any(re.search(r"hale/engine/libhale_\w+\.(so|dylib|dll)$", name) for name in sizes):
         found.append("the native kernel is missing")
     extra = [name for name in sizes if name.startswith(SOURCES) or "/node_modules/" in name]
     extra += [name for name in sizes if name.startswith(STATIC) and "/." in name]

@@ -22,7 +22,7 @@ def whole() -> dict[str, str]:
         **{f"hale/serve/static/{name}": "text" for name in check_wheel.BUNDLE},
         **{f"hale/serve/templates/{path.name}": "text" for path in templates},
         "hale/serve/static/LICENSES.txt": LICENCES,
-        "hale/engine/libhale_kernel.so": "text",
+        "hale/engine/libhale_baseline.so": "text",
         "hale_kge-1.0.dist-info/licenses/LICENSE": "text",
     }
 
