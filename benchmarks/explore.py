@@ -164,7 +164,8 @@ def page(found: dict[str, Any]) -> str:
             "# hale explore in the browser",
             "",
             "Written by `python benchmarks/explore.py --run RUN --out docs/results`, which says",
-            f"how it is measured: {about['cpu']}, {about['cores']} cores, Python {about['python']};",
+            f"how it is measured: {about['cpu']}, {about['cores']} cores, "
+            f"Python {about['python']};",
             "chromium without a window",
             "and without a graphics card, so that every point is drawn by the processor.",
             "",
