@@ -176,7 +176,7 @@ def page(found: dict[str, Any]) -> str:
             "",
             "While the map moves one in so many points is drawn, as many as keep frames short here "
             "(`web/src/pace.ts`); all of",
-            "them when it rests. A graphics card draws all of them always.",
+            "them when it rests, and always where all take under 20 ms.",
             "",
             f"Scripts of all pages: {bytes_['script'] / 1000:.0f} kB, "
             f"{bytes_['packed'] / 1000:.0f} kB by gzip (asked for: at most 600 and 200).",

@@ -6,7 +6,8 @@
 Three cases, each with a server in a process of its own (`hale serve`, as a user starts it) and the
 clients in another, on the same machine:
 
-    demo      10 clients on the run that is given, RotL on wordnet for a minute (make demo)
+    demo      10 clients on the run that is given: that of make demo after hale calibrate, so that
+              answers have probabilities
     million   10 clients on a made-up run of 10^6 entities, RotL with d = 32 and random vectors
     flood     32 clients on the run that is given, for a minute; memory before and after
 

@@ -1,7 +1,7 @@
 // How many of the points are drawn while the map moves: as many as keep it smooth.
 //
 // One in `every` is drawn in a frame of a movement, and all of them when it rests. How many that
-// may be is learned from how long frames take here: a graphics card draws all of them always.
+// may be is learned from how long they take here: where all take no longer than a frame, all are.
 
 const FRAME = 20; // milliseconds of a frame that moves smoothly
 const SLOW = 34; // of one that does not
