@@ -97,9 +97,11 @@ def test_anything_may_answer(client: TestClient, monkeypatch: pytest.MonkeyPatch
     asked: list[Any] = []
 
     def noted(function: Any) -> Any:
-        return lambda *args, **given: (
-            asked.append(given.get("anything")) or function(*args, **given)
-        )
+        def answer(*args: Any, **given: Any) -> Any:
+            asked.append(given.get("anything"))
+            return function(*args, **given)
+
+        return answer
 
     for name in ("predict", "predict_many"):
         monkeypatch.setattr(service, name, noted(getattr(service, name)))

@@ -119,8 +119,14 @@ def _fault(shape: type[requests.Asked], fault: dict[str, Any]) -> str:
 
 
 def _predict(service: Service, asked: requests.PredictAsked, _check: Check) -> Json:
-    query = {"head": asked.head, "relation": asked.relation, "tail": asked.tail}
-    return service.predict(**query, k=asked.k, known=asked.known, **asked.limits())
+    return service.predict(
+        head=asked.head,
+        relation=asked.relation,
+        tail=asked.tail,
+        k=asked.k,
+        known=asked.known,
+        **asked.limits(),
+    )
 
 
 def _predict_many(service: Service, asked: requests.PredictManyAsked, check: Check) -> Json:
