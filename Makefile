@@ -2,12 +2,13 @@
 PYTHON ?= python3
 BIN := .venv/bin
 PAGES := src/hale/serve/static/explore.js
+TRIED := src/hale/serve/static/.tried
 
 .PHONY: install setup demo explore wheel browser-test test test-without-compiler check mutants sanitize format clean
 
 install: .venv/.demo
 
-setup: .venv/.ready $(PAGES)
+setup: .venv/.ready $(TRIED)
 
 SOURCES := pyproject.toml constraints.txt CMakeLists.txt $(wildcard native/*)
 
@@ -28,9 +29,10 @@ endef
 	$(call install,.)
 	touch $@
 
-# The pages of hale explore; without Node.js they are left out, and it says so.
-$(PAGES): .venv/.ready $(wildcard web/*.json web/*.mjs web/src/*) scripts/build_web.py
+# The pages of hale explore; without Node.js they are left out, and it says so, once.
+$(TRIED): .venv/.ready $(wildcard web/*.json web/*.mjs web/src/*) scripts/build_web.py
 	$(BIN)/python scripts/build_web.py
+	mkdir -p $(@D) && touch $@
 
 demo: .venv/.demo
 	$(BIN)/hale train wordnet --model rotl --dim 32 --budget 30s --out runs/demo --overwrite
@@ -47,7 +49,9 @@ runs/demo/metrics.json: | setup
 # With the pages inside, and their licences.
 wheel: setup
 	$(BIN)/python scripts/build_web.py --must
+	rm -f dist/hale_kge-*.whl
 	$(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir dist .
+	$(BIN)/python scripts/check_wheel.py dist/hale_kge-*.whl
 
 test: setup
 	$(BIN)/python -m pytest
@@ -78,6 +82,7 @@ check: setup
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/python scripts/build_web.py --check
 	$(BIN)/python -m pytest tests/test_architecture.py
 
 # The code broken in one place at a time: which changes no test notices (an hour on a quiet core).

@@ -6,7 +6,8 @@
 Three cases, each with a server in a process of its own (`hale serve`, as a user starts it) and the
 clients in another, on the same machine:
 
-    demo      10 clients on the run that is given, RotL on wordnet for a minute (make demo)
+    demo      10 clients on the run that is given: that of make demo after hale calibrate, so that
+              answers have probabilities
     million   10 clients on a made-up run of 10^6 entities, RotL with d = 32 and random vectors
     flood     32 clients on the run that is given, for a minute; memory before and after
 
@@ -56,9 +57,9 @@ CASES: dict[str, dict[str, Any]] = {
 }
 
 
-def make_million(folder: Path) -> Path:
-    """A run of 10^6 entities, 50 relations and 3 * 10^6 facts, all at random."""
-    num_entities, num_relations, num_facts = 1_000_000, 50, 3_000_000
+def make_run(folder: Path, num_entities: int = 1_000_000) -> Path:
+    """A run of so many entities, 50 relations and three facts an entity, all at random."""
+    num_relations, num_facts = 50, 3 * num_entities
     draw = np.random.default_rng(0)
     limits = (num_entities, num_relations, num_entities)
     facts = np.stack([draw.integers(0, limit, num_facts) for limit in limits], axis=1)
@@ -141,9 +142,10 @@ def cores_used(pid: int) -> float:
 
 def measure(run: Path, queries: Path, clients: int, seconds: float) -> dict[str, Any]:
     """Start a server, ask it from another process, and end it."""
-    command = [sys.executable, "-m", "hale", "serve", str(run), "--port", "0", "--token", TOKEN]
+    command = [sys.executable, "-m", "hale", "serve", str(run), "--port", "0"]
+    environment = {**os.environ, "HALE_TOKEN": TOKEN}
     began = time.perf_counter()
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
+    with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True) as server:
         assert server.stdout is not None
         try:
             port = int(server.stdout.readline().split(":")[2].split("/")[0])
@@ -225,7 +227,7 @@ def main() -> None:
     try:
         million = given.million or work / "million"
         if not million.exists():
-            make_million(million)
+            make_run(million)
         runs = {"demo": given.run, "million": million, "flood": given.run}
         cases = {}
         for name, case in CASES.items():

@@ -5,12 +5,16 @@ from __future__ import annotations
 import io
 import os
 import signal
+import threading
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable
+import webbrowser
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 import pytest
 
@@ -18,6 +22,7 @@ from hale.runs.run import load_run
 from hale.serve.map.first_sight import first_sight
 from hale.serve.map.map_file import Layout, write_map
 from hale.serve.map.projection import tsne
+from hale.serve.opening import open_browser as open_in_browser
 from hale.serve.pages.rendering import STATIC
 from hale.serve.review import Review
 from tests.browser.conftest import SCRIPT, Server, many
@@ -29,6 +34,35 @@ PATIENCE = 60.0
 
 Open = Callable[..., Any]
 Serve = Callable[[Path], Server]
+
+
+# Drags the map round for so many seconds; tells of every frame one in how many points it drew.
+PAN = """
+const [seconds, done] = arguments;
+const surface = document.getElementById("surface"), stage = document.getElementById("stage");
+const box = surface.getBoundingClientRect();
+const at = (angle) => ({
+  pointerId: 1, bubbles: true, clientX: box.left + box.width / 2 + 150 * Math.cos(angle) - 150,
+  clientY: box.top + box.height / 2 + 150 * Math.sin(angle),
+});
+surface.setPointerCapture = () => {};
+surface.dispatchEvent(new PointerEvent("pointerdown", at(0)));
+const began = performance.now(), every = [], gaps = [];
+let last = began;
+const step = (now) => {
+  every.push(Number(stage.dataset.every));
+  gaps.push(now - last);
+  last = now;
+  const share = (now - began) / 1000 / seconds;
+  surface.dispatchEvent(new PointerEvent("pointermove", at(share < 1 ? 2 * Math.PI * share : 0)));
+  if (share < 1) requestAnimationFrame(step);
+  else {
+    surface.dispatchEvent(new PointerEvent("pointerup", at(0)));
+    done({ every: every.slice(1), gaps: gaps.slice(1) });
+  }
+};
+requestAnimationFrame(step);
+"""
 
 
 def wait(found: Callable[[], Any], what: str) -> Any:
@@ -305,28 +339,105 @@ def test_names_of_markup_are_only_names(serve: Serve, open_browser: Open, odd_ru
     assert complaints(browser) == []
 
 
-def test_a_foreign_page_cannot_ask(serve: Serve, open_browser: Open, odd_run: Path) -> None:
-    """Neither by a script of another origin, nor without the token."""
-    server, other = serve(odd_run), serve(odd_run)
-    browser = open_browser()
+FOREIGN = """<!doctype html><title>waiting</title>
+<form method="post" action="{address}/review/decide" target="shown">
+<input name="head" value="p1"><input name="relation" value="next &lt;i&gt;">
+<input name="tail" value="p9"><input name="who" value="eve"><input name="decision" value="accept">
+</form><iframe name="shown"></iframe><img src="{address}/review">"""
+
+
+@pytest.fixture
+def foreign() -> Iterator[Callable[[str], str]]:
+    """Serves a page of another port of this machine, which nothing forbids anything."""
+    servers = []
+
+    def serve_page(text: str) -> str:
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                self.send_response(200)
+                self.send_header("Content-Type", "text/html")
+                self.end_headers()
+                self.wfile.write(text.encode())
+
+            def log_message(self, *_args: Any) -> None: ...
+
+        server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        servers.append(server)
+        return f"http://127.0.0.1:{server.server_port}/"
+
+    yield serve_page
+    for server in servers:
+        server.shutdown()
+        server.server_close()
+
+
+def test_a_foreign_page_cannot_ask(
+    serve: Serve, open_browser: Open, odd_run: Path, foreign: Callable[[str], str]
+) -> None:
+    """Neither by a form nor by a script, though the browser has the cookie of this server."""
+    server, browser = serve(odd_run), open_browser()
     browser.get(server.opening)
-    browser.get(other.opening)  # the browser has both cookies; this page is of the other port
-    asked = browser.execute_async_script(
-        "const [address, done] = arguments;"
+    drawn(browser)
+    fields = {"head": "p1", "relation": "next <i>", "tail": "p9", "who": "ada"}
+    ask = (
+        "const [address, body, done] = arguments;"
         "fetch(address, {method: 'POST', credentials: 'include', mode: 'no-cors',"
-        " headers: {'Content-Type': 'application/x-www-form-urlencoded'},"
-        " body: 'head=p1&relation=next <i>&tail=p9&who=eve&decision=accept'})"
-        ".then(() => done('sent'), () => done('refused'))",
-        f"{server.address}/review/decide",
+        " headers: {'Content-Type': 'application/x-www-form-urlencoded'}, body})"
+        ".then((answer) => done(answer.type + answer.status), () => done('refused'))"
     )
-    assert asked == "refused"  # by the policy of the page itself
+    decide = f"{server.address}/review/decide"
+    body = urlencode({**fields, "decision": "reject"})
+    assert browser.execute_async_script(ask, decide, body) == "basic200"  # its own page may
+    assert [entry.decision for entry in Review(odd_run).entries] == ["reject"]
+
+    browser.get(foreign(FOREIGN.format(address=server.address)))
+    # nothing on the page's side stops it; its answer is kept from it (Cross-Origin-Resource-Policy)
+    body = urlencode({**fields, "decision": "accept"})
+    assert browser.execute_async_script(ask, decide, body) in ("opaque0", "refused")
+    browser.execute_script("document.forms[0].submit()")
+    time.sleep(1.5)
+    read = (
+        "const [address, done] = arguments;"
+        "fetch(address).then(() => done('read'), () => done('no'))"
+    )
+    assert browser.execute_async_script(read, f"{server.address}/review") == "no"
+    assert [entry.decision for entry in Review(odd_run).entries] == ["reject"]
     for headers, status in (({}, 401), ({"Origin": "http://evil.example"}, 403)):
         request = urllib.request.Request(f"{server.address}/review", headers=headers)
         with pytest.raises(urllib.error.HTTPError) as refused:
             urllib.request.urlopen(request)
         assert refused.value.code == status
         refused.value.close()
-    assert Review(odd_run).entries == []
+
+
+def test_the_browser_comes_in_by_a_private_file(
+    serve: Serve, open_browser: Open, odd_run: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As hale explore starts it: a page of the disk leads here, and the strict cookie holds."""
+    server, browser = serve(odd_run), open_browser()
+    monkeypatch.setattr(webbrowser, "open", browser.get)
+    with open_in_browser(f"{server.opening}&entity=p3", beside=odd_run):
+        wait(lambda: browser.current_url == f"{server.address}/?entity=p3", "the map")
+        says(browser, "#panel h2", "p3")
+
+
+def test_a_moving_map_is_thinned_and_whole_at_rest(
+    serve: Serve, open_browser: Open, tmp_path: Path
+) -> None:
+    server, browser = serve(many(tmp_path / "many", 100_000)), open_browser()
+    browser.get(server.opening)
+    drawn(browser)
+    whole = float(wait(lambda: browser.execute_script("return stage.dataset.whole"), "a time"))
+    rest = "return stage.dataset.every === '1'"
+    wait(lambda: browser.execute_script(rest), "the map at rest")
+    seen = browser.execute_async_script(PAN, 1.0)
+    thinnest = max(seen["every"])
+    if whole > 40:
+        assert thinnest > 1
+    if thinnest > 1:
+        assert len(seen["every"]) > 1000 / whole  # more frames than of all points
+    wait(lambda: browser.execute_script(rest), "the map at rest")
 
 
 @pytest.mark.parametrize("width", [400, 3840])

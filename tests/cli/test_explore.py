@@ -6,8 +6,11 @@ import os
 import signal
 import subprocess
 import sys
+import time
 import urllib.request
 from pathlib import Path
+from urllib.parse import urlparse
+from urllib.request import url2pathname
 
 import pytest
 
@@ -57,14 +60,26 @@ def test_other_machines_need_a_token_that_was_chosen(run: Path) -> None:
     assert "--token" in result.stderr
 
 
-def test_the_printed_address_opens_the_map_until_it_is_interrupted(run: Path, bundle: Path) -> None:
+def test_the_printed_address_opens_the_map_until_it_is_interrupted(
+    run: Path, bundle: Path, tmp_path: Path
+) -> None:
+    """And the browser that it starts is told neither the token nor where it can be read by all."""
     code = (
         "import sys; from pathlib import Path; from hale.serve.pages import rendering\n"
         f"rendering.STATIC = Path({str(bundle)!r})\n"
         "from hale.cli import main; main()"
     )
-    command = [sys.executable, "-c", code, "explore", str(run), "--no-browser"]
-    environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
+    command = [sys.executable, "-c", code, "explore", str(run)]
+    noted = tmp_path / "noted"
+    browser = tmp_path / "browser"
+    browser.write_text(f'#!/bin/sh\necho "$@" > {noted}.new && mv {noted}.new {noted}\n')
+    browser.chmod(0o700)
+    environment = {
+        **os.environ,
+        "PYTHONUNBUFFERED": "1",
+        "HALE_TOKEN": "of the environment",
+        "BROWSER": f"{browser} %s",
+    }
     with subprocess.Popen(
         command,
         stdout=subprocess.PIPE,
@@ -75,10 +90,18 @@ def test_the_printed_address_opens_the_map_until_it_is_interrupted(run: Path, bu
         assert child.stdout is not None
         address = child.stdout.readline().strip()
         assert address.startswith("http://127.0.0.1:")
+        assert address.endswith("/?token=of+the+environment")
         cookies = urllib.request.HTTPCookieProcessor()
         with urllib.request.build_opener(cookies).open(address) as answer:
             assert "token" not in answer.url
             assert b'id="map"' in answer.read()
+        late = time.monotonic() + 60
+        while not noted.is_file() and time.monotonic() < late:
+            time.sleep(0.02)
+        started_with = noted.read_text()
+        assert "environment" not in started_with
+        assert Path(url2pathname(urlparse(started_with.strip()).path)).parent == run.absolute()
         child.send_signal(signal.SIGINT)
         _, said = child.communicate(timeout=60)
     assert child.returncode == 130, said
+    assert list(run.glob("*.html")) == []

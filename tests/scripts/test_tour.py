@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+import importlib
 import sys
 from pathlib import Path
 
-import pytest
 import typer
 
 from hale.cli.app import app
 
 ROOT = Path(__file__).parent.parent.parent
 sys.path.insert(0, str(ROOT / "scripts"))
-tour = pytest.importorskip("tour")
+tour = importlib.import_module("tour")
 
 # Commands that other pages show: they train for long, measure the machine, or look up a name.
 ELSEWHERE = {

@@ -15,7 +15,7 @@ from starlette.websockets import WebSocketDisconnect
 from hale.errors import InputError
 from hale.runs.run import Run
 from hale.serve import access
-from hale.serve.access import check_exposure, new_token
+from hale.serve.access import VARIABLE, choose_token, new_token
 from hale.serve.app import create_app
 from tests.serve.conftest import BEARER, HERE, TOKEN
 
@@ -82,6 +82,20 @@ def test_a_token_in_the_address_becomes_a_cookie(visitor: TestClient) -> None:
     assert visitor.get(ASKED).status_code == 200  # the pages' own requests
     again = visitor.get("/", params={"token": TOKEN})  # from the printed address, once more
     assert (again.status_code, again.headers["location"]) == (303, "/")
+
+
+def test_who_is_led_here_by_another_page_is_led_on_by_this_one(visitor: TestClient) -> None:
+    """A redirect would go on without the cookie, which is strict; a page of its own does not."""
+    led = {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate"}
+    opened = visitor.get("/page", params={"a": '"><i>', "token": TOKEN}, headers=led)
+    assert opened.status_code == 200
+    assert 'http-equiv="refresh" content="0; url=/page?a=%22%3E%3Ci%3E"' in opened.text
+    assert "samesite=strict" in opened.headers["set-cookie"].lower()
+    assert TOKEN not in opened.text
+    assert visitor.get("/page").status_code == 200
+    refused = visitor.get("/page", params={"token": "wrong"}, headers={**led, "Cookie": ""})
+    assert refused.status_code == 401
+    assert "set-cookie" not in refused.headers
 
 
 def test_a_wrong_token_in_the_address_sets_nothing(visitor: TestClient) -> None:
@@ -202,17 +216,28 @@ def test_tokens_are_long_and_each_is_new() -> None:
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "127.0.0.2", "localhost", "::1", "[::1]"])
-def test_this_machine_alone_needs_no_token_of_ones_own(host: str) -> None:
-    check_exposure(host, None)
+def test_this_machine_alone_needs_no_token_of_ones_own(
+    host: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv(VARIABLE, raising=False)
+    assert len(choose_token(host, None)) >= 32
+    assert choose_token(host, None) != choose_token(host, None)
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.1.2", "graphs.example"])
-def test_others_need_one(host: str) -> None:
-    with pytest.raises(InputError, match="lets other machines ask.*--token"):
-        check_exposure(host, None)
+def test_others_need_one(host: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(VARIABLE, raising=False)
+    with pytest.raises(InputError, match="lets other machines ask.*HALE_TOKEN.*--token"):
+        choose_token(host, None)
     with pytest.raises(InputError, match="at least 8 characters, got 3"):
-        check_exposure(host, "abc")
-    check_exposure(host, "long enough")
+        choose_token(host, "abc")
+    assert choose_token(host, "long enough") == "long enough"
+    monkeypatch.setenv(VARIABLE, "of the environment")
+    assert choose_token(host, None) == "of the environment"
+    assert choose_token(host, "long enough") == "long enough"
+    monkeypatch.setenv(VARIABLE, "short")
+    with pytest.raises(InputError, match="at least 8 characters, got 5"):
+        choose_token(host, None)
 
 
 def test_two_servers_of_one_machine_have_cookies_of_their_own() -> None:

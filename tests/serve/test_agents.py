@@ -6,16 +6,18 @@ import asyncio
 import json
 import os
 import sys
+import threading
 from pathlib import Path
 from typing import Any
 
 import httpx2
 import pytest
-from mcp import Client, StdioServerParameters
+from mcp import Client, MCPError, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 
 from hale.evaluation.calibration import ByQuestions
 from hale.serve.agents import agent_app, agent_server
+from hale.serve.asking import Bounds
 from hale.serve.service import Service
 from tests.serve.conftest import BEARER, SCRIPT, TOKEN
 from tests.serve.running import Running
@@ -98,6 +100,72 @@ def test_over_http(service: Service) -> None:
             assert httpx2.post(address, json=message, headers=headers).status_code == status
         large = httpx2.post(address, content=b" " * ((1 << 20) + 1), headers=BEARER)
         assert large.status_code == 413
+
+
+class Endless:
+    """A question that goes on until it is let go."""
+
+    def __init__(self) -> None:
+        self.asked, self.go = 0, threading.Event()
+
+    def __call__(self, *_args: Any, **_options: Any) -> dict[str, Any]:
+        self.asked += 1
+        self.go.wait(60)
+        return {"entities": []}
+
+
+def test_an_agent_has_the_bounds_of_rest(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One computes, one waits, a third is refused at once; and no question is endless."""
+    endless = Endless()
+    monkeypatch.setattr(service, "search", endless)
+    bounds = Bounds(at_once=1, waiting=1, seconds=0.5)
+
+    async def session() -> None:
+        async with Client(agent_server(service, bounds)) as client:
+            asked = [
+                asyncio.ensure_future(client.call_tool("search_entities", {"text": "p"}))
+                for _ in range(2)
+            ]
+            await asyncio.sleep(0.2)
+            third = await client.call_tool("search_entities", {"text": "p"})
+            assert third.is_error
+            assert "2 questions are waiting already" in third.content[0].text
+            for late in await asyncio.gather(*asked):
+                assert late.is_error
+                assert "took longer than 0.5 s" in late.content[0].text
+            endless.go.set()
+            assert endless.asked == 1  # the one that waited in vain was never begun
+            while True:  # and there is room again
+                again = await client.call_tool("search_entities", {"text": "p"})
+                if not again.is_error:
+                    break
+            listed = await client.list_tools()
+            for tool in listed.tools:
+                count = tool.input_schema["properties"]["k"]
+                assert (count["minimum"], count["maximum"]) == (1, 1000)
+            long = await client.call_tool("facts_of", {"entity": "p" * 2001})
+            assert long.is_error
+            assert "at most 2000 characters" in long.content[0].text
+
+    try:
+        asyncio.run(session())
+    finally:
+        endless.go.set()
+
+
+def test_resources_are_asked_like_tools(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    endless = Endless()
+    monkeypatch.setattr(service, "relations", endless)
+
+    async def session() -> None:
+        async with Client(agent_server(service, Bounds(seconds=0.1))) as client:
+            with pytest.raises(MCPError):
+                await client.read_resource("hale://relations")
+
+    try:
+        asyncio.run(session())
+    finally:
+        endless.go.set()
 
 
 def test_questions_are_asked_in_threads(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:

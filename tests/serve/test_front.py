@@ -3,21 +3,28 @@
 from __future__ import annotations
 
 import signal
+import socket
 import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import numpy as np
 import pytest
 from starlette.testclient import TestClient
 
 from hale.errors import RunError
 from hale.runs.run import load_run
 from hale.serve import front
+from hale.serve.asking import Bounds
 from hale.serve.front import Front
+from hale.serve.map.colours import Painting
 from hale.serve.map.first_sight import first_sight
 from hale.serve.pages import rendering
 from hale.serve.pages.explorer import Explorer
 from hale.serve.service import Service
 from tests.serve.conftest import BEARER, HERE, TOKEN
+from tests.serve.running import Running
 
 
 @pytest.fixture
@@ -51,6 +58,71 @@ def test_the_map_comes_first(explorer: Explorer, folder: Path) -> None:
         assert explorer.service is not None
         assert client.get("/api/v1/run").json()["graph"] == "odd"
         assert client.get("/nowhere").status_code == 404
+
+
+def test_the_map_has_the_bounds_of_every_question(
+    explorer: Explorer, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One computes, one waits, a third is refused; none is endless, and what is easy goes on."""
+    begun, go = threading.Event(), threading.Event()
+    painting = explorer.atlas.painting
+
+    def slow(by: str) -> Painting:
+        begun.set()
+        go.wait(60)
+        return painting(by)
+
+    monkeypatch.setattr(explorer.atlas, "painting", slow)
+    bounds = Bounds(at_once=1, waiting=1, seconds=1.0)
+    app = Front(
+        explorer,
+        lambda: Service(load_run(folder)),
+        token=TOKEN,
+        host="127.0.0.1",
+        bounds=bounds,
+    )
+    with TestClient(app, base_url=HERE, headers=BEARER) as client, ThreadPoolExecutor(2) as pool:
+        try:
+            asked = [pool.submit(client.get, "/map/colours?by=degree") for _ in range(2)]
+            assert begun.wait(10)
+            late = time.monotonic() + 10
+            while app.app.state.limits.held() < 2 and time.monotonic() < late:
+                time.sleep(0.01)
+            for path in ("/map/points", "/map/card?id=1", "/complete?kind=entity&q=p", "/"):
+                refused = client.get(path)
+                assert refused.status_code == 503, path
+                assert "2 questions are waiting already" in refused.text
+            assert client.get("/map/status").status_code == 200
+            for one in asked:
+                told = one.result()
+                assert told.status_code == 503
+                assert "took longer than 1 s" in told.json()["detail"]
+        finally:
+            go.set()
+
+
+def test_a_selection_has_a_bounded_size_and_arrives_in_bounded_time(
+    explorer: Explorer, folder: Path
+) -> None:
+    bounds = Bounds(seconds=0.2, body=10)
+
+    def app() -> Front:
+        load = lambda: Service(load_run(folder))  # noqa: E731
+        return Front(explorer, load, token=TOKEN, host="127.0.0.1", bounds=bounds)
+
+    with TestClient(app(), base_url=HERE, headers=BEARER) as client:
+        whole = np.arange(10, dtype="<u4").tobytes()  # all entities: more than other bodies
+        assert client.post("/map/selection", content=whole).status_code == 200
+        refused = client.post("/map/selection", content=whole + b"1234")
+        assert refused.status_code == 413
+        assert "at most 40 bytes" in refused.json()["detail"]
+    with Running(app()) as address, socket.create_connection(address, timeout=20) as slow:
+        head = (
+            "POST /map/selection HTTP/1.1\r\nHost: 127.0.0.1\r\n"
+            f"Authorization: Bearer {TOKEN}\r\nContent-Length: 8\r\n\r\n1234"
+        )
+        slow.sendall(head.encode())
+        assert slow.recv(100).startswith(b"HTTP/1.1 408")
 
 
 def test_nobody_comes_in_without_the_token(explorer: Explorer, folder: Path) -> None:

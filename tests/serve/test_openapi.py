@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Any
+from urllib.parse import urlencode
 
 import pytest
 import requests
 import schemathesis
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import HealthCheck, Phase, assume, given, settings
 from hypothesis import strategies as st
 from schemathesis import GenerationMode
 from schemathesis.specs.openapi.checks import positive_data_acceptance
@@ -115,6 +116,8 @@ def test_every_answer_is_declared(
         )
         @given(case=asked)
         def ask(case: Any) -> None:
+            # an address that is longer is refused by the HTTP server, before there is a request
+            assume(len(urlencode(case.query or {}, doseq=True)) < 60_000)
             told = case.call_and_validate(
                 base_url=address, session=session, headers=BEARER, excluded_checks=UNSAID
             )

@@ -11,6 +11,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from hale.runs.run import Run
+from hale.serve import service
 from hale.serve.app import create_app
 from hale.serve.asking import Bounds
 from hale.serve.rest import OPERATIONS
@@ -62,6 +63,82 @@ def test_many_answers_as_hale_predict_tells_them(client: TestClient, folder: Pat
     ]
     printed = hale("predict", folder, "--queries", "queries.tsv", "-k", 4, "--json")
     assert post(client, "/predict", {"queries": queries, "k": 4}) == as_json(printed)
+
+
+LIMITS: list[dict[str, Any]] = [
+    {"type": ["p9", "p2"], "type_relation": "is <b>"},
+    {"within": ["p9", "one"], "anything": True},
+    {"within": ["p9", "p0"], "type": ["p9"], "type_relation": "is <b>", "anything": True},
+]
+
+
+@pytest.mark.parametrize("limits", LIMITS)
+def test_who_may_answer_as_hale_predict_limits_it(
+    client: TestClient, folder: Path, limits: dict[str, Any]
+) -> None:
+    flags: list[str] = ["--anything"] if limits.get("anything") else []
+    for name in limits.get("type", ()):
+        flags += ["--type", name, "--type-relation", limits["type_relation"]]
+    if "within" in limits:
+        Path("within.txt").write_text("\n".join(limits["within"]))
+        flags += ["--within", "within.txt"]
+    asked = ["--head", "p8", "--relation", "next"]
+    printed = as_json(hale("predict", folder, *asked, "-k", 20, *flags, "--json"))
+    plain = as_json(hale("predict", folder, *asked, "-k", 20, "--json"))
+    assert printed != plain  # it limits something
+    assert get(client, "/predict", head="p8", relation="next", k=20, **limits) == printed
+    body = {"queries": [{"head": "p8", "relation": "next"}], "k": 20, **limits}
+    told = post(client, "/predict", body)
+    assert told["queries"] == [{name: printed[name] for name in printed if name != "run"}]
+
+
+def test_anything_may_answer(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A graph of so few facts rules nobody out: what reaches the answers is looked at."""
+    asked: list[Any] = []
+
+    def noted(function: Any) -> Any:
+        def answer(*args: Any, **given: Any) -> Any:
+            asked.append(given.get("anything"))
+            return function(*args, **given)
+
+        return answer
+
+    for name in ("predict", "predict_many"):
+        monkeypatch.setattr(service, name, noted(getattr(service, name)))
+    query = {"head": "p8", "relation": "next"}
+    get(client, "/predict", **query, anything="true")
+    post(client, "/predict", {"queries": [query], "anything": True})
+    post(client, "/predict", {"queries": [query]})
+    assert asked == [True, True, None]
+
+
+def test_what_answers_are_limited_to_is_names_never_a_file(
+    client: TestClient, folder: Path
+) -> None:
+    Path("within.txt").write_text("p9\n")
+    for within in ("within.txt", str(Path("within.txt").absolute())):
+        asked = {"head": "p8", "relation": "next", "within": within}
+        refused = client.get("/api/v1/predict", params=asked)
+        assert refused.status_code == 422
+        assert "entities that the graph lacks" in refused.json()["detail"]
+        assert (
+            client.post("/api/v1/predict", json={"queries": [], "within": within}).status_code
+            == 422
+        )
+
+
+def test_labelled_verdicts_as_hale_classify_tells_them(client: TestClient, folder: Path) -> None:
+    rows = [("p8", "p9", True), ("p0", "p9", False), ("p6", "p7", False), ("p1", "p2", True)]
+    Path("labelled.tsv").write_text("".join(f"{h}\tnext\t{t}\t{int(y)}\n" for h, t, y in rows))
+    triples = [{"head": h, "relation": "next", "tail": t, "label": y} for h, t, y in rows]
+    printed = as_json(hale("classify", folder, "labelled.tsv", "--json"))
+    assert printed["quality"]["count"] == 4
+    assert [row["label"] for row in printed["triples"]] == [True, False, False, True]
+    assert post(client, "/classify", {"triples": triples}) == printed
+    del triples[0]["label"]
+    refused = client.post("/api/v1/classify", json={"triples": triples})
+    assert refused.status_code == 422
+    assert "to all triples or to none, got 3 of 4" in refused.json()["detail"]
 
 
 def test_missing_facts_as_hale_discover_tells_them(client: TestClient, folder: Path) -> None:

@@ -4,6 +4,7 @@ import { fetchFrame, told } from "./frames";
 import { Grid } from "./grid";
 import { Labels, type Cluster } from "./labels";
 import { Outline } from "./outline";
+import { Pace } from "./pace";
 import { COLOURS, Points } from "./points";
 
 interface Layout {
@@ -30,6 +31,7 @@ class MapPage {
   private readonly stage = element("stage");
   private readonly camera = new Camera();
   private readonly points: Points;
+  private readonly pace = new Pace();
   private readonly labels = new Labels(element("clusters"));
   private readonly outline = new Outline(element<SVGPolygonElement>("outline"));
   private readonly tip = element("tip");
@@ -44,6 +46,7 @@ class MapPage {
   private hovered = -1;
   private selection: Uint32Array = new Uint32Array(0);
   private waiting = false; // for a frame to be drawn
+  private moving = false;
   private began = 0; // of the points' way to new places
   private readonly cards = new Map<number, Promise<Card>>();
 
@@ -88,6 +91,7 @@ class MapPage {
         this.grid = new Grid(this.xy);
         this.stage.dataset.count = String(this.points.count);
         this.stage.dataset.kind = head.kind;
+        this.learn();
       }),
     );
     await this.colour();
@@ -132,12 +136,24 @@ class MapPage {
       this.waiting = false;
       const share = this.began ? Math.min(1, (performance.now() - this.began) / 900) : 1;
       this.points.go(share * share * (3 - 2 * share));
-      this.points.draw(this.camera, this.size());
+      const every = this.moving || share < 1 ? this.pace.frame(performance.now()) : 1;
+      this.points.draw(this.camera, this.size(), every);
+      this.stage.dataset.every = String(every);
       this.labels.place(this.camera);
       this.mark();
       if (share < 1) this.draw();
       else this.began = 0;
     });
+  }
+
+  /** How long all points take here, so that a movement begins with as many as go. */
+  private learn(): void {
+    const began = performance.now();
+    this.points.draw(this.camera, this.size(), 1);
+    this.points.finish();
+    const took = performance.now() - began;
+    this.pace.learn(took);
+    this.stage.dataset.whole = String(Math.round(took));
   }
 
   /** Pixels of a point: larger where there are few, and from near. */
@@ -273,9 +289,14 @@ class MapPage {
 
   private later = 0;
   private moved(): void {
+    this.moving = true;
     this.draw();
     window.clearTimeout(this.later);
-    this.later = window.setTimeout(() => this.remember(), 300);
+    this.later = window.setTimeout(() => {
+      this.moving = false;
+      this.draw();
+      this.remember();
+    }, 250);
   }
 
   /** How far the better layout is; when it is there, the points go to it. */

@@ -1,4 +1,4 @@
-// Points drawn by WebGL 2: one call for all of them, whatever their number.
+// Points drawn by WebGL 2: one call for all of them, or for one in so many, whatever their number.
 //
 // Written here rather than taken from a library: those at hand build their drawing calls from text
 // by `new Function`, which the pages' Content-Security-Policy forbids.
@@ -72,8 +72,8 @@ export class Points {
   move(xy: Float32Array): boolean {
     const gl = this.gl;
     const same = xy.length === this.xy.length;
-    this.attach("was", same ? this.xy : xy, 2);
-    this.attach("is", xy, 2);
+    this.attach("was", same ? this.xy : xy);
+    this.attach("is", xy);
     if (!same) this.paint(new Uint8Array(xy.length / 2));
     this.xy = xy;
     this.count = xy.length / 2;
@@ -88,23 +88,28 @@ export class Points {
 
   /** A number for each point, of the colours given to `draw`. */
   paint(kinds: Uint8Array): void {
-    this.attach("kind", kinds, 1);
+    this.attach("kind", kinds);
   }
 
   colours(rgba: Float32Array): void {
     this.gl.uniform4fv(this.uniforms.colours, rgba);
   }
 
-  private attach(name: "was" | "is" | "kind", data: Float32Array | Uint8Array, size: number): void {
+  private attach(name: "was" | "is" | "kind", data: Float32Array | Uint8Array): void {
     const gl = this.gl;
-    const place = gl.getAttribLocation(this.program, name);
     gl.bindBuffer(gl.ARRAY_BUFFER, this.buffers[name]);
     gl.bufferData(gl.ARRAY_BUFFER, data as Float32Array<ArrayBuffer>, gl.STATIC_DRAW);
-    gl.enableVertexAttribArray(place);
-    if (data instanceof Uint8Array) {
-      gl.vertexAttribIPointer(place, size, gl.UNSIGNED_BYTE, 0, 0);
-    } else {
-      gl.vertexAttribPointer(place, size, gl.FLOAT, false, 0, 0);
+    gl.enableVertexAttribArray(gl.getAttribLocation(this.program, name));
+  }
+
+  /** Read one in so many points from the buffers. */
+  private step(every: number): void {
+    const gl = this.gl;
+    for (const name of ["was", "is", "kind"] as const) {
+      const place = gl.getAttribLocation(this.program, name);
+      gl.bindBuffer(gl.ARRAY_BUFFER, this.buffers[name]);
+      if (name === "kind") gl.vertexAttribIPointer(place, 1, gl.UNSIGNED_BYTE, every, 0);
+      else gl.vertexAttribPointer(place, 2, gl.FLOAT, false, 8 * every, 0);
     }
   }
 
@@ -113,7 +118,8 @@ export class Points {
     this.gl.readPixels(0, 0, 1, 1, this.gl.RGBA, this.gl.UNSIGNED_BYTE, new Uint8Array(4));
   }
 
-  draw(camera: Camera, size: number): void {
+  /** One in `every` of the points, each a little larger, so that the whole looks as dense. */
+  draw(camera: Camera, size: number, every: number): void {
     const gl = this.gl;
     const dense = window.devicePixelRatio || 1;
     const [width, height] = [Math.round(camera.width * dense), Math.round(camera.height * dense)];
@@ -132,7 +138,8 @@ export class Points {
       (2 * camera.scale) / camera.width,
       (2 * camera.scale) / camera.height,
     );
-    gl.uniform1f(this.uniforms.size, size * dense);
-    gl.drawArrays(gl.POINTS, 0, this.count);
+    gl.uniform1f(this.uniforms.size, size * dense * Math.min(every ** 0.25, 2));
+    this.step(every);
+    gl.drawArrays(gl.POINTS, 0, Math.ceil(this.count / every));
   }
 }

@@ -17,7 +17,7 @@ from hale.answers.scorer import Scorer, Scores
 from hale.answers.stream import AnswerStream
 from hale.data.graph import SPLITS, Graph, Ids
 from hale.errors import InputError, UnknownNameError
-from hale.evaluation.calibration import Judge, calibration_of, kept_calibration
+from hale.evaluation.calibration import Judge, calibration_of, judge_of, kept_calibration
 from hale.evaluation.candidates import Candidates
 from hale.evaluation.limits import Limits, candidates_of, refuse_nobody
 from hale.runs.run import Run, RunSource, open_run
@@ -153,7 +153,7 @@ def _find_all(
 def _calibration(run: Run, above: float | None) -> Judge | None:
     """What gives probabilities: the calibration kept with the run; one made now if it must be."""
     found = kept_calibration(run) if above is None else calibration_of(run)
-    return None if found is None else found.judge(run)
+    return None if found is None else judge_of(run, found)
 
 
 def _with_probabilities(found: AnswerArrays, sure: Judge, above: float | None) -> AnswerArrays:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Annotated
+from urllib.parse import urlencode
 
 import typer
 
@@ -35,10 +37,11 @@ def explore(
     from hale.errors import MissingExtraError
 
     try:
-        from hale.serve.access import check_exposure, new_token
+        from hale.serve.access import choose_token
         from hale.serve.front import Front
         from hale.serve.listening import Listener
         from hale.serve.map.first_sight import first_sight
+        from hale.serve.opening import open_browser
         from hale.serve.pages.explorer import Explorer
         from hale.serve.pages.rendering import check_bundle
     except ModuleNotFoundError as error:
@@ -46,7 +49,7 @@ def explore(
             raise
         raise MissingExtraError("hale explore", "serve") from None
 
-    check_exposure(host, token)
+    chosen = choose_token(host, token)
     check_bundle()
     try:
         seen = first_sight(run)
@@ -55,7 +58,6 @@ def explore(
 
         load_run(run, device=device)  # says what is wrong with the run
         raise
-    chosen = token or new_token()
 
     def load() -> Service:
         from hale.runs.run import load_run
@@ -63,15 +65,13 @@ def explore(
 
         return Service(load_run(run, device=device))
 
-    with Listener(host, port) as listener:
+    with Listener(host, port) as listener, ExitStack() as at_end:
         front = Front(Explorer(run, seen), load, token=chosen, host=host)
-        address = f"{listener.address}/?token={chosen}"
+        address = f"{listener.address}/?{urlencode({'token': chosen})}"
         out.print(address)
         err.print("Ctrl-C ends it")
         if browser:
-            import webbrowser
-
-            webbrowser.open(address)
+            at_end.enter_context(open_browser(address, beside=run))
         try:
             listener.run(front)
         except KeyboardInterrupt:

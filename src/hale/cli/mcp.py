@@ -31,14 +31,19 @@ def mcp(
         str | None,
         typer.Option(
             "--host",
-            help="With --http: address to listen at; one that others reach needs --token. "
+            help="With --http: address to listen at; one that others reach needs a token of "
+            "yours. "
             "[default: 127.0.0.1]",
             show_default=False,
         ),
     ] = None,
     token: Annotated[
         str | None,
-        typer.Option("--token", help="With --http: who has it may ask. [default: a random one]"),
+        typer.Option(
+            "--token",
+            help="With --http: who has it may ask; see hale serve. [default: HALE_TOKEN, or a "
+            "random one]",
+        ),
     ] = None,
     device: Device = "auto",
 ) -> None:
@@ -46,7 +51,7 @@ def mcp(
     if not http and (port is not None or host is not None or token is not None):
         raise InputError("--port, --host and --token go with --http.")
     try:
-        from hale.serve.access import LOOPBACK, check_exposure, new_token
+        from hale.serve.access import LOOPBACK, choose_token
         from hale.serve.agents import PATH, agent_app, agent_server
         from hale.serve.listening import Listener
     except ModuleNotFoundError as error:
@@ -61,9 +66,8 @@ def mcp(
         agent_server(service).run("stdio")  # standard output is the protocol's
         return
     host = host or LOOPBACK
-    check_exposure(host, token)
+    chosen = choose_token(host, token)
     with Listener(host, 8000 if port is None else port) as listener:
-        chosen = token or new_token()
         service = Service(load_run(run, device=device)).prepared()
         out.print(f"{listener.address}{PATH}")
         out.print(f"Authorization: Bearer {chosen}")

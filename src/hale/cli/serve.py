@@ -12,11 +12,19 @@ from hale.errors import MissingExtraError
 
 Host = Annotated[
     str,
-    typer.Option("--host", help="Address to listen at; one that others reach needs --token."),
+    typer.Option(
+        "--host", help="Address to listen at; one that others reach needs a token of yours."
+    ),
 ]
 Port = Annotated[int, typer.Option("--port", help="Port; 0 takes a free one.", min=0, max=65535)]
 Token = Annotated[
-    str | None, typer.Option("--token", help="Who has it may ask. [default: a random one]")
+    str | None,
+    typer.Option(
+        "--token",
+        help="Who has it may ask. Other users of this machine see it here in the list of "
+        "processes, and not in HALE_TOKEN in the environment. [default: HALE_TOKEN, or a random "
+        "one]",
+    ),
 ]
 
 
@@ -30,7 +38,7 @@ def serve(
 ) -> None:
     """Answer programs over HTTP: REST below /api/v1, described by /api/v1/openapi.json."""
     try:
-        from hale.serve.access import check_exposure, new_token
+        from hale.serve.access import choose_token
         from hale.serve.app import create_app
         from hale.serve.listening import Listener
     except ModuleNotFoundError as error:
@@ -40,9 +48,8 @@ def serve(
     from hale.runs.run import load_run
     from hale.serve.service import Service
 
-    check_exposure(host, token)
+    chosen = choose_token(host, token)
     with Listener(host, port) as listener:
-        chosen = token or new_token()
         service = Service(load_run(run, device=device)).prepared()
         out.print(f"{listener.address}/api/v1/run")
         out.print(f"Authorization: Bearer {chosen}")

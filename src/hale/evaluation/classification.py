@@ -16,7 +16,7 @@ from hale.data.keys import Codes
 from hale.data.results import Framed
 from hale.data.sources.labelled import triples_of
 from hale.errors import InputError
-from hale.evaluation.calibration import Calibration, calibration_of
+from hale.evaluation.calibration import Calibration, calibration_of, judge_of
 from hale.evaluation.reliability import Quality
 from hale.runs.run import RunSource, open_run
 
@@ -127,7 +127,7 @@ def classify(
     run = open_run(run)
     found = calibration or calibration_of(run)
     ids = triples_of(triples, run.graph)
-    judged = found.judge(run).claims(ids)
+    judged = judge_of(run, found).claims(ids)
     return Verdicts(
         graph=run.graph,
         triples=ids,

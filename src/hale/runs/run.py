@@ -77,6 +77,8 @@ class Run:
     # Of a run in memory: writes the state that it can be gone on from, which it holds till then.
     write_state: Callable[[RunFolder], None] | None = field(default=None, repr=False)
     took: dict[str, float] = field(default_factory=dict, repr=False)  # seconds by part
+    # What was made from it and is held for the next question, by name.
+    held: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
     @property
     def best(self) -> Record | None:

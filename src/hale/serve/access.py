@@ -1,7 +1,8 @@
 """Access: who may ask, and the headers of every answer, as one ASGI middleware.
 
 A token opens the server: as ``Authorization: Bearer`` for programs; for pages once as ``?token=``
-in an address, which sets a cookie and leads to the same address without it. Host and Origin are
+in an address, which sets a cookie and leads to the same address without it. It is random, or that
+of HALE_TOKEN or --token. Host and Origin are
 checked first, so that no other page of a browser can ask, nor a foreign name that was made to lead
 to this machine (DNS rebinding).
 """
@@ -10,20 +11,23 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import html
 import ipaddress
+import os
 import secrets
 import socket
 from http.cookies import CookieError, SimpleCookie
 from urllib.parse import parse_qsl, urlencode
 
 from starlette.datastructures import Headers, MutableHeaders
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from hale.errors import InputError
 from hale.serve.problems import Problem
 
 LOOPBACK = "127.0.0.1"
+VARIABLE = "HALE_TOKEN"  # of the environment, which other users cannot read
 
 # Nothing but what this server itself serves, no inline script or style, in nobody's frame.
 POLICY = "; ".join(
@@ -57,14 +61,20 @@ def new_token() -> str:
     return secrets.token_urlsafe(24)
 
 
-def check_exposure(host: str, token: str | None) -> None:
-    """Refuse to listen to other machines with a token that nobody chose."""
+def choose_token(host: str, given: str | None) -> str:
+    """The token that was given, or that of the environment, or a random one.
+
+    Refuses to listen to other machines with one that nobody chose.
+    """
+    token = given if given is not None else os.environ.get(VARIABLE)
     if token is not None and len(token) < 8:
         raise InputError(f"A token has at least 8 characters, got {len(token)}.")
     if token is None and not _is_loopback(host):
         raise InputError(
-            f"--host {host} lets other machines ask. Choose a token for them: --token TOKEN."
+            f"--host {host} lets other machines ask. Choose a token for them: {VARIABLE} in the "
+            "environment, or --token TOKEN."
         )
+    return token or new_token()
 
 
 class Access:
@@ -130,7 +140,11 @@ class Access:
             raise _locked("That is not the token of this server.")
         rest = urlencode([(name, value) for name, value in query if name != "token"])
         path = "/" + scope["path"].lstrip("/")  # never '//name', which would be another host
-        answer = RedirectResponse(path + ("?" + rest if rest else ""), status_code=303)
+        address = path + ("?" + rest if rest else "")
+        # A browser that another page has led here would leave the strict cookie out of a redirect,
+        # and sends it with what this answer itself leads to.
+        led = Headers(scope=scope).get("sec-fetch-site") in ("cross-site", "same-site")
+        answer = _leading(address) if led else RedirectResponse(address, status_code=303)
         answer.set_cookie(self.cookie, self.pass_, httponly=True, samesite="strict", path="/")
         return answer
 
@@ -167,6 +181,12 @@ class _Closed:
             for name, value in CACHE.items():
                 headers.setdefault(name, value)
         await self.send(message)
+
+
+def _leading(address: str) -> Response:
+    """A page that leads on at once."""
+    to = html.escape(address)
+    return HTMLResponse(f'<meta http-equiv="refresh" content="0; url={to}"><a href="{to}">hale</a>')
 
 
 def _locked(detail: str) -> Problem:

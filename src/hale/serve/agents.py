@@ -10,8 +10,6 @@ import json
 from collections.abc import Callable
 from typing import Annotated, Any, Literal
 
-import anyio
-import anyio.to_thread
 from mcp.server.mcpserver import MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp.server.transport_security import TransportSecuritySettings
@@ -23,8 +21,10 @@ from hale import __version__
 from hale.errors import HaleError
 from hale.evaluation.calibration import meaning_of
 from hale.serve.access import LOOPBACK, Access
-from hale.serve.asking import Bodies, Bounds
-from hale.serve.service import Json, Service
+from hale.serve.asked import MOST_LETTERS
+from hale.serve.asking import Bodies, Bounds, Limits
+from hale.serve.problems import Problem
+from hale.serve.service import MOST, Json, Service
 
 PATH = "/mcp"
 
@@ -34,29 +34,41 @@ hale://relations for the relations there are. Find entities by search_entities a
 their 'entity' in the other tools. Answers with "known": false are predictions, not facts: tell
 them apart, with their probability p where there is one, and ask why for what supports them."""
 
-Entity = Annotated[str, Field(description="An entity's id, or a label that only one has.")]
-Relation = Annotated[str, Field(description="A relation, as hale://relations names it.")]
-Count = Annotated[int, Field(description="How many at most.")]
+
+def _text(description: str) -> Any:
+    return Field(description=description, max_length=MOST_LETTERS)
+
+
+Entity = Annotated[str, _text("An entity's id, or a label that only one has.")]
+Relation = Annotated[str, _text("A relation, as hale://relations names it.")]
+# The bounds are declared here and kept by the answers, in hale's own words.
+Count = Annotated[
+    int,
+    Field(description="How many at most.", json_schema_extra={"minimum": 1, "maximum": MOST}),
+]
 
 
 def agent_server(service: Service, bounds: Bounds | None = None) -> MCPServer[Any]:
-    """A server of the protocol over one run; so many questions compute at once as over REST."""
+    """A server of the protocol over one run, with the bounds of REST.
+
+    So many questions compute at once, so many wait, each for so long; who cancels ends its own.
+    """
+    limits = Limits(bounds or Bounds())
     server: MCPServer[Any] = MCPServer(
         "hale",
         instructions=f"{INSTRUCTIONS}\n{meaning_of(service.run)}",
         version=__version__,
         log_level="WARNING",
     )
-    at_once = anyio.CapacityLimiter((bounds or Bounds()).at_once)
 
     async def ask(question: Callable[[], Json]) -> Json:
         try:
-            return await anyio.to_thread.run_sync(question, limiter=at_once)
-        except HaleError as error:
+            return await limits.ask(lambda _check: question())
+        except (HaleError, Problem) as error:
             raise ToolError(str(error)) from None
 
     async def search_entities(
-        text: Annotated[str, Field(description="A part of a name or label.")], k: Count = 20
+        text: Annotated[str, _text("A part of a name or label.")], k: Count = 20
     ) -> Json:
         """Entities whose name or label is, begins with or holds a text; the likeliest first."""
         return await ask(lambda: service.search(text, k=k))
@@ -96,14 +108,14 @@ def agent_server(service: Service, bounds: Bounds | None = None) -> MCPServer[An
         server.add_tool(tool, annotations=reading)
 
     @server.resource("hale://run", mime_type="application/json")
-    def run() -> str:
+    async def run() -> str:
         """The run: its graph, settings, how training went, and its metrics."""
-        return json.dumps(service.run_info())
+        return json.dumps(await ask(service.run_info))
 
     @server.resource("hale://relations", mime_type="application/json")
-    def relations() -> str:
+    async def relations() -> str:
         """The relations, and how many facts each has."""
-        return json.dumps(service.relations())
+        return json.dumps(await ask(service.relations))
 
     return server
 

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from hale.evaluation.limits import Limits
 from hale.serve.service import MOST
 
 MOST_LETTERS = 2000
+IN_ADDRESS = 20  # names in a list
 
 
 class Asked(BaseModel):
-    """What a request may hold, and nothing else."""
+    """What a request may hold, and nothing else; what is in ``several`` more than once."""
 
     model_config = ConfigDict(extra="forbid")
+    several: ClassVar[frozenset[str]] = frozenset()
 
 
 def _count(default: str) -> Any:
@@ -36,6 +39,10 @@ Known = Annotated[
 Metric = Annotated[
     str, Field(description="The distance.", json_schema_extra={"enum": ["l2", "cosine"]})
 ]
+
+
+OF_TYPE = Field(description="Only entities of this type; with several, of one or another of them.")
+WITHIN = Field(description="Only these entities, by id or label.")
 
 
 class NothingAsked(Asked):
@@ -78,19 +85,49 @@ class QueryAsked(Asked):
     tail: Name | None = None
 
 
-class PredictAsked(QueryAsked):
-    """A query, and how it is answered."""
+class HowAsked(Asked):
+    """How queries are answered: how many answers, and who may be one."""
+
+    several: ClassVar[frozenset[str]] = frozenset({"type", "within"})
 
     k: Count = 10
     known: Known = "mark"
+    anything: Annotated[
+        bool,
+        Field(description="Any entity may answer, not only those seen on that side of a relation."),
+    ] = False
+    type: Annotated[list[Text] | None, OF_TYPE, Field(max_length=MOST)] = None
+    type_relation: Annotated[
+        Text | None,
+        Field(description="Take as types the tails of this relation, not those of the run."),
+    ] = None
+    within: Annotated[list[Name] | None, WITHIN, Field(max_length=MOST)] = None
+
+    def limits(self) -> Limits:
+        """Who may answer, as ``hale.predict`` is told it; empty where nothing is said of it."""
+        found: Limits = {}
+        if self.anything:
+            found["anything"] = True
+        if self.type:
+            found["types"] = self.type
+        if self.type_relation is not None:
+            found["type_relation"] = self.type_relation
+        if self.within is not None:
+            found["within"] = self.within  # names: a list is never a file
+        return found
 
 
-class PredictManyAsked(Asked):
+class PredictAsked(HowAsked, QueryAsked):
+    """A query, and how it is answered; an address has room for fewer names than a body."""
+
+    type: Annotated[list[Text] | None, OF_TYPE, Field(max_length=IN_ADDRESS)] = None
+    within: Annotated[list[Name] | None, WITHIN, Field(max_length=IN_ADDRESS)] = None
+
+
+class PredictManyAsked(HowAsked):
     """Queries, and how they are answered."""
 
     queries: Annotated[list[QueryAsked], Field(max_length=MOST)]
-    k: Count = 10
-    known: Known = "mark"
 
 
 class DiscoverAsked(Asked):
@@ -114,7 +151,15 @@ class WhyAsked(TripleAsked):
     k: Annotated[int, _count("The number of supporting facts.")] = 5
 
 
+class JudgedAsked(TripleAsked):
+    """A triple, and whether it is true where that is known."""
+
+    label: Annotated[
+        bool | None, Field(description="Whether it is true; given to all triples or to none.")
+    ] = None
+
+
 class ClassifyAsked(Asked):
     """Triples to judge."""
 
-    triples: Annotated[list[TripleAsked], Field(max_length=MOST)]
+    triples: Annotated[list[JudgedAsked], Field(max_length=MOST)]

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
-import torch
 from starlette.datastructures import Headers
 from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from hale.serve.problems import Problem
-from hale.serve.service import Check
+
+if TYPE_CHECKING:  # it imports PyTorch, for which the map does not wait
+    from hale.serve.service import Check
 
 T = TypeVar("T")
 
@@ -40,6 +42,11 @@ class GivenUp(Exception):  # noqa: N818
     """Raised inside a question that nobody waits for any more."""
 
 
+async def _never() -> None:
+    """Who waits and cannot be seen to leave."""
+    await asyncio.Event().wait()
+
+
 class Limits:
     """The threads in which questions are computed, and who waits for them."""
 
@@ -57,11 +64,18 @@ class Limits:
         """How many questions compute or wait."""
         return self._quick.held + self._slow.held
 
-    async def ask(self, request: Request, function: Callable[[Check], T], *, slow: bool) -> T:
+    async def ask(
+        self,
+        function: Callable[[Check], T],
+        *,
+        slow: bool = False,
+        gone: Callable[[], Coroutine[Any, Any, None]] = _never,
+    ) -> T:
         """What ``function`` returns, computed in a thread; it is handed a check to call.
 
-        The check raises once the client is gone or the time is up, so what calls it between its
-        parts ends then. A question that is not answered in time is a 503.
+        The check raises once the client is ``gone`` (which returns then), or whoever waits here
+        is cancelled, or the time is up, so what calls it between its parts ends then. A question
+        that is not answered in time is a 503.
         """
         lane = self._slow if slow else self._quick
         over = threading.Event()
@@ -71,8 +85,8 @@ class Limits:
             if over.is_set() or time.monotonic() > deadline:
                 raise GivenUp
 
-        watch = asyncio.ensure_future(_gone(request))
         work = lane.submit(check, function)
+        watch = asyncio.ensure_future(gone())
         try:
             both: set[asyncio.Future[Any]] = {watch, work}
             done, _ = await asyncio.wait(
@@ -175,7 +189,8 @@ class _Lane:
 
 def _on_one_core() -> None:
     """Questions run beside each other; the parts of one do not."""
-    torch.set_num_threads(1)
+    if torch := sys.modules.get("torch"):  # what is asked before a run is loaded needs none
+        torch.set_num_threads(1)
 
 
 async def _gone(request: Request) -> None:
@@ -190,4 +205,4 @@ async def ask(request: Request, function: Callable[[Check], T], *, slow: bool = 
     Read the body first: from here on the request is only watched for its end.
     """
     limits: Limits = request.app.state.limits
-    return await limits.ask(request, function, slow=slow)
+    return await limits.ask(function, slow=slow, gone=lambda: _gone(request))

@@ -8,6 +8,7 @@ import threading
 from collections.abc import AsyncIterator, Callable
 from concurrent.futures import Future
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from starlette.applications import Starlette
@@ -18,6 +19,7 @@ from starlette.types import Receive, Scope, Send
 
 from hale.errors import HaleError
 from hale.serve.access import Access
+from hale.serve.asking import Bodies, Bounds, Limits
 from hale.serve.pages import early_routes, late_routes
 from hale.serve.pages.explorer import Explorer
 from hale.serve.problems import Problem, answer_problem
@@ -33,20 +35,32 @@ class Front:
     """An application that serves a run's map before the run is loaded, and then all of it.
 
     Importing PyTorch keeps a process busy for a second or more, in which it answers nobody:
-    loading begins when the first page has what it shows.
+    loading begins when the first page has what it shows. The map has threads of its own, with
+    the bounds of all the rest; a selection of all entities is the largest body.
     """
 
     def __init__(
-        self, explorer: Explorer, load: Callable[[], Service], *, token: str, host: str
+        self,
+        explorer: Explorer,
+        load: Callable[[], Service],
+        *,
+        token: str,
+        host: str,
+        bounds: Bounds | None = None,
     ) -> None:
         self.explorer, self._load = explorer, load
-        self._token, self._host = token, host
+        self._token, self._host, self._bounds = token, host, bounds or Bounds()
+        selection = 4 * len(explorer.graph.entities)
+        largest = replace(self._bounds, body=max(self._bounds.body, selection))
         self._inner: Future[Starlette] = Future()
         self._seen, self._over = threading.Event(), threading.Event()
         self.failure: Exception | None = None
         self.app = Starlette(
             routes=[*early_routes(explorer), Mount("/", app=self._later)],
-            middleware=[Middleware(Access, token=token, host=host)],
+            middleware=[
+                Middleware(Access, token=token, host=host),
+                Middleware(Bodies, bounds=largest),
+            ],
             exception_handlers={
                 Problem: answer_problem,
                 HaleError: answer_problem,
@@ -54,6 +68,7 @@ class Front:
             },
             lifespan=self._lifespan,
         )
+        self.app.state.limits = self._limits = Limits(self._bounds)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer; who asks for more than the map waits for the run."""
@@ -72,6 +87,7 @@ class Front:
         threading.Thread(target=self._prepare, daemon=True).start()
         yield
         self._over.set()
+        self._limits.close()
         self.explorer.close()
         if self._inner.done() and self.failure is None:
             inner = self._inner.result()
@@ -91,6 +107,7 @@ class Front:
                 token=self._token,
                 host=self._host,
                 pages=late_routes(self.explorer),
+                bounds=self._bounds,
             )
         except Exception as error:
             self.failure = error

@@ -63,24 +63,34 @@ def in_thread(
 
 
 async def predict_gathered(request: Request, asked: Any) -> Json:
-    """Together with the other queries of the moment; what must be refused is worded apart."""
-    query = (asked.head, asked.relation, asked.tail)
-    found: Json | None = await request.app.state.gatherer.ask(query, asked.k, asked.known)
-    if found is not None:
-        return found
-    return await in_thread(lambda service, asked, _: service.predict(**dict(asked)))(request, asked)
+    """Together with the other queries of the moment; what must be refused is worded apart.
+
+    So is what has limits of its own on who may answer.
+    """
+    if not asked.limits():
+        query = (asked.head, asked.relation, asked.tail)
+        found: Json | None = await request.app.state.gatherer.ask(query, asked.k, asked.known)
+        if found is not None:
+            return found
+    return await in_thread(_predict)(request, asked)
 
 
 async def _read(request: Request, operation: Operation) -> Any:
     """What a request asks; 422 where it does not fit, with all faults at once."""
-    given = request.query_params.multi_items()
+    several = operation.asked.several
+    items = request.query_params.multi_items()
+    given = [(name, value) for name, value in items if name not in several]
     if len(given) > MOST_PARAMETERS:
         raise Problem(422, f"At most {MOST_PARAMETERS} parameters, got {len(given):,}.")
     counts = Counter(name for name, _ in given)
     if twice := sorted(name for name, count in counts.items() if count > 1):
         raise Problem(422, f"Given more than once: {', '.join(twice)}.")
     if operation.body is None:
-        shape, values = operation.asked, {**dict(given), **request.path_params}
+        lists: dict[str, list[str]] = {}
+        for name, value in items:
+            if name in several:
+                lists.setdefault(name, []).append(value)
+        shape, values = operation.asked, {**dict(given), **lists, **request.path_params}
         return _fitting(shape, lambda: shape.model_validate(values))
     _fitting(requests.NothingAsked, lambda: requests.NothingAsked.model_validate(dict(given)))
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
@@ -108,14 +118,31 @@ def _fault(shape: type[requests.Asked], fault: dict[str, Any]) -> str:
     return f"{where}: {fault['msg']}."
 
 
+def _predict(service: Service, asked: requests.PredictAsked, _check: Check) -> Json:
+    return service.predict(
+        head=asked.head,
+        relation=asked.relation,
+        tail=asked.tail,
+        k=asked.k,
+        known=asked.known,
+        **asked.limits(),
+    )
+
+
 def _predict_many(service: Service, asked: requests.PredictManyAsked, check: Check) -> Json:
     queries = [(one.head, one.relation, one.tail) for one in asked.queries]
-    return service.predict_many(queries, k=asked.k, known=asked.known, check=check)
+    how = {"k": asked.k, "known": asked.known, "check": check}
+    return service.predict_many(queries, **how, **asked.limits())  # type: ignore[arg-type]
 
 
 def _classify(service: Service, asked: requests.ClassifyAsked, check: Check) -> Json:
     triples = [(one.head, one.relation, one.tail) for one in asked.triples]
-    return service.classify(triples, check=check)
+    labels = [one.label for one in asked.triples if one.label is not None]
+    if labels and len(labels) != len(triples):
+        raise Problem(
+            422, f"A label is given to all triples or to none, got {len(labels)} of {len(triples)}."
+        )
+    return service.classify(triples, labels=labels or None, check=check)
 
 
 OPERATIONS = (
@@ -189,7 +216,7 @@ OPERATIONS = (
     ),
     Operation(
         "/classify",
-        "Triples judged: true or false, and how sure.",
+        "Triples judged: true or false, and how sure; with labels, how often that is right.",
         told.ClassifyTold,
         in_thread(_classify, slow=True),
         method="POST",

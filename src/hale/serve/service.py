@@ -7,7 +7,7 @@ several threads at once; none changes the run.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, get_args
+from typing import Any, Unpack, get_args
 
 import numpy as np
 
@@ -20,6 +20,8 @@ from hale.data.sources.labelled import triples_of
 from hale.errors import InputError
 from hale.evaluation.calibration import calibration_of
 from hale.evaluation.classification import classify
+from hale.evaluation.limits import Limits
+from hale.evaluation.reliability import Quality
 from hale.runs.run import Run
 from hale.serve.finder import Finder
 
@@ -124,11 +126,12 @@ class Service:
         k: int = 10,
         known: str = "mark",
         above: float | None = None,
+        **limits: Unpack[Limits],
     ) -> Json:
         """As ``hale predict --json``."""
         self._bounded(k, "answers")
         asked: Any = {"head": head, "relation": relation, "tail": tail, "known": known}
-        found = predict(self.run, k=k, above=above, **asked)
+        found = predict(self.run, k=k, above=above, **asked, **limits)
         return {"run": self.name, **found.as_dict()}
 
     def predict_many(
@@ -139,12 +142,14 @@ class Service:
         known: str = "mark",
         above: float | None = None,
         check: Check = go_on,
+        **limits: Unpack[Limits],
     ) -> Json:
         """As ``hale predict --queries FILE --json``."""
         self._bounded(k, "answers")
         self._bounded(len(queries), "queries", least=0)
         told = []
-        for found in predict_many(self.run, queries, k=k, known=known, above=above):  # type: ignore[arg-type]
+        how: Any = {"k": k, "known": known, "above": above}
+        for found in predict_many(self.run, queries, **how, **limits):
             check()
             told.append(found.as_dict())
         return {"run": self.name, "queries": told}
@@ -183,16 +188,32 @@ class Service:
         self._bounded(k, "supporting facts")
         return {"run": self.name, **why(self.run, head, relation, tail, k=k).as_dict()}
 
-    def classify(self, triples: Sequence[tuple[str, str, str]], *, check: Check = go_on) -> Json:
-        """As ``hale classify --json`` of triples without labels."""
+    def classify(
+        self,
+        triples: Sequence[tuple[str, str, str]],
+        *,
+        labels: Sequence[bool] | None = None,
+        check: Check = go_on,
+    ) -> Json:
+        """As ``hale classify --json``; ``labels`` say which of the triples are true."""
         self._bounded(len(triples), "triples", least=0)
         calibration, ids = calibration_of(self.run), triples_of(triples, self.graph)
-        judged: list[Json] = []
+        judged = []
         for start in range(0, len(ids), JUDGED):
             check()
             part = ids[start : start + JUDGED]
-            judged += classify(self.run, part, calibration=calibration).as_dicts()
-        return {"run": self.name, "triples": judged}
+            judged.append(classify(self.run, part, calibration=calibration))
+        told: Json = {
+            "run": self.name,
+            "triples": [row for one in judged for row in one.as_dicts()],
+        }
+        if labels is not None:
+            for row, label in zip(told["triples"], labels, strict=True):
+                row["label"] = label
+            true = np.concatenate([one.true for one in judged])
+            sure = np.concatenate([one.probabilities for one in judged])
+            told["quality"] = Quality.of(np.array(labels, dtype=bool), true, sure).as_dict()
+        return told
 
     def vectors(self, name: str) -> Json:
         """An entity's vector, as ``hale export`` writes it."""

@@ -188,12 +188,27 @@ class VerdictTold(Told):
     score: float
     threshold: float | None
     known: Split | None
+    label: bool | None = None
+
+
+class QualityTold(Told):
+    """How often verdicts are right, and whether probabilities mean what they say."""
+
+    count: int
+    positives: int
+    accuracy: float
+    f1: float
+    precision: float
+    recall: float
+    calibration_error: float
+    bins: list[dict[str, float]]
 
 
 class ClassifyTold(Of):
-    """Verdicts, in the order of the triples."""
+    """Verdicts, in the order of the triples; with labels their quality."""
 
     triples: list[VerdictTold]
+    quality: QualityTold | None = None
 
 
 class VectorTold(Of, EntityFound):

@@ -14,6 +14,7 @@ from hale.evaluation.calibration import (
     calibrate,
     calibration_of,
     corrupt,
+    judge_of,
     kept_calibration,
     load_calibration,
     triple_scores,
@@ -224,6 +225,25 @@ def test_a_kept_calibration_is_read_and_none_is_made(stored: Run) -> None:
     assert kept_calibration(stored) is None
     made = calibrate(stored, method="platt", negatives=NEGATIVES)
     assert kept_calibration(stored) == made
+
+
+def test_what_was_read_is_held_until_file_or_weights_are_others(stored: Run) -> None:
+    """A served run is asked thousands of times: it reads and looks through train once."""
+    assert stored.path is not None
+    calibrate(stored)
+    kept = load_calibration(stored)
+    assert kept is not None
+    assert load_calibration(stored) is kept
+    assert judge_of(stored, kept) is judge_of(stored, kept)
+    assert load_calibration(load_run(stored.path)) is not kept  # another run has its own
+    calibrate(stored, negatives=NEGATIVES)
+    other = load_calibration(stored)
+    assert isinstance(other, ByNegatives)
+    assert judge_of(stored, other) is not judge_of(stored, kept)
+    with torch.no_grad():
+        stored.model.entity.weight.add_(1.0)
+    with pytest.raises(RunError, match="other weights"):
+        load_calibration(stored)
 
 
 def test_a_fingerprint_follows_the_weights() -> None:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import subprocess
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from hale.serve.map.atlas import Atlas
-from hale.serve.map.first_sight import first_sight
+from hale.serve.map.first_sight import SETTINGS, first_sight
 from hale.serve.map.map_file import MAP
 
 
@@ -47,12 +51,33 @@ def test_what_goes_wrong_is_told_and_the_map_stays(folder: Path) -> None:
     assert atlas.layout.kind == "pca"
 
 
-def test_its_process_ends_with_it(folder: Path) -> None:
+@pytest.fixture
+def at_work(folder: Path) -> Iterator[tuple[Atlas, subprocess.Popen[str]]]:
+    """A map whose better layout is never done: what it is read from never comes."""
     atlas = Atlas(folder, first_sight(folder))
+    (folder / SETTINGS).unlink()
+    os.mkfifo(folder / SETTINGS)
     atlas.improve()
     assert atlas._child is not None
-    assert atlas._child.stdin is not None
-    atlas._child.stdin.close()  # as a kill of the server would
-    assert atlas._child.wait(60) in (0, 1)
+    yield atlas, atlas._child
+    atlas._child.kill()
     finished(atlas)
+
+
+def test_its_process_ends_with_whoever_started_it(
+    at_work: tuple[Atlas, subprocess.Popen[str]],
+) -> None:
+    """A kill of the server closes its stdin, and nothing else tells it."""
+    _, child = at_work
+    with pytest.raises(subprocess.TimeoutExpired):
+        child.wait(0.5)
+    assert child.stdin is not None
+    child.stdin.close()
+    assert child.wait(60) == 1
+
+
+def test_closing_ends_its_process(at_work: tuple[Atlas, subprocess.Popen[str]]) -> None:
+    atlas, child = at_work
+    assert child.poll() is None
     atlas.close()
+    assert child.wait(60) == -signal.SIGTERM

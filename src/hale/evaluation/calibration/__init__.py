@@ -25,6 +25,7 @@ from hale.evaluation.calibration.by_questions import ByQuestions
 from hale.evaluation.calibration.calibrator import (
     calibrate,
     calibration_of,
+    judge_of,
     kept_calibration,
     load_calibration,
     meaning_of,
@@ -44,6 +45,7 @@ __all__ = [
     "calibrate",
     "calibration_of",
     "corrupt",
+    "judge_of",
     "kept_calibration",
     "load_calibration",
     "meaning_of",

@@ -10,7 +10,7 @@ import numpy as np
 
 from hale.data.sources.labelled import triples_of
 from hale.errors import HaleWarning, InputError, RunError, UnknownNameError
-from hale.evaluation.calibration.base import Calibration
+from hale.evaluation.calibration.base import Calibration, Judge
 from hale.evaluation.calibration.by_negatives import ByNegatives, fit_negatives
 from hale.evaluation.calibration.by_questions import ByQuestions, fit_questions
 from hale.evaluation.calibration.fits import METHODS
@@ -82,11 +82,18 @@ def load_calibration(run: RunSource) -> Calibration | None:
 
     One that was made for other weights is an error: its probabilities are of
     scores that this model does not give. So is one whose probabilities meant something else.
+    What was read is held until the file or the weights are others.
     """
     run = open_run(run)
     if run.path is None or not RunFolder(run.path).has(CALIBRATION):
         return None
     folder = RunFolder(run.path)
+    about = (run.path / CALIBRATION).stat()
+    file = (about.st_ino, about.st_mtime_ns, about.st_size)
+    before = run.held.get(CALIBRATION)
+    if before is not None and before[0] == file and before[1].weights == fingerprint(run.model):
+        held: Calibration = before[1]
+        return held
     values = folder.read_json(CALIBRATION)
     with folder.blaming(CALIBRATION):
         version = int(values.get("version", 1))
@@ -105,6 +112,16 @@ def load_calibration(run: RunSource) -> Calibration | None:
             f"{run.path / CALIBRATION} was made for other weights (of step {found.step}; the run "
             f"keeps step {run.summary.kept_step}). Make it again: hale calibrate {run.path}{again}"
         )
+    run.held[CALIBRATION] = file, found
+    return found
+
+
+def judge_of(run: Run, calibration: Calibration) -> Judge:
+    """The judge of a calibration, held for the next question: it looks at all of train once."""
+    before = run.held.get("judge")
+    if before is None or before[0] is not calibration:
+        before = run.held["judge"] = calibration, calibration.judge(run)
+    found: Judge = before[1]
     return found
 
 

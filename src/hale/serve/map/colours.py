@@ -44,17 +44,25 @@ class Painting:
 def ways(graph: Graph) -> list[tuple[str, str]]:
     """What entities can be coloured by: value and text."""
     named = [(f"relation:{name}", name) for name in graph.relations.names]
-    typed = [("type", f"type ({relation})")] if (relation := type_relation(graph)) else []
+    typed = []
+    if graph.types is not None:
+        typed = [("type", "type")]
+    elif relation := type_relation(graph):
+        typed = [("type", f"type ({relation})")]
     return [("cluster", "cluster"), ("degree", "degree"), *typed, *named]
 
 
 def paint(graph: Graph, layout: Layout, by: str) -> Painting:
     """The colours by 'cluster', 'degree', 'type' or 'relation:NAME'."""
-    relation = type_relation(graph) if by == "type" else None
     if by == "cluster":
         return _by_cluster(layout)
     if by == "degree":
         return _by_degree(graph)
+    if by == "type" and graph.types is not None:
+        types = graph.types
+        names = types.names.column.to_list()
+        return _by_kind(types.entities, types.types, names, len(graph.entities), "no type")
+    relation = type_relation(graph) if by == "type" else None
     if by.startswith("relation:"):
         relation = by.removeprefix("relation:")
     if relation is None:
@@ -102,22 +110,30 @@ def _by_degree(graph: Graph) -> Painting:
 
 
 def _by_value(graph: Graph, relation: str) -> Painting:
-    """By the tail of an entity's fact of a relation, the most frequent tails each in a colour."""
+    """By the tail of an entity's fact of a relation."""
     facts = graph.train[graph.train[:, 1] == graph.relations.id(relation)]
-    counts = np.bincount(facts[:, 2], minlength=len(graph.entities))
+    tails, kinds = np.unique(facts[:, 2], return_inverse=True)
+    names = [graph.label(name) or name for name in graph.entities.column.gather(tails)]
+    return _by_kind(facts[:, 0], kinds, names, len(graph.entities), f"no {relation}")
+
+
+def _by_kind(entities: Ids, kinds: Ids, names: list[str], count: int, none: str) -> Painting:
+    """By pairs of entity and kind, (n,) and (n,): the most frequent kinds each in a colour.
+
+    An entity of several kinds has the colour of the most frequent of them.
+    """
+    counts = np.bincount(kinds, minlength=len(names))
     most = np.argsort(-counts, kind="stable")[: KINDS - 1]
-    most = most[counts[most] > 0]
-    colour_of = np.zeros(len(graph.entities), dtype=np.uint8)
-    colour_of[counts > 0] = KINDS  # other values
+    colour_of = np.full(len(names), KINDS, dtype=np.uint8)  # other kinds
     colour_of[most] = np.arange(1, len(most) + 1)
-    colours = np.zeros(len(graph.entities), dtype=np.uint8)
-    rarest_first = facts[np.argsort(counts[facts[:, 2]], kind="stable")]
-    colours[rarest_first[:, 0]] = colour_of[rarest_first[:, 2]]
+    colours = np.zeros(count, dtype=np.uint8)
+    # the rarest first, and of equals the last one, so that what comes first has the last word
+    order = np.lexsort((-kinds, counts[kinds]))
+    colours[entities[order]] = colour_of[kinds[order]]
     entries = [
-        (number, f"{graph.label(name) or name} ({counts[entity]:,})")
-        for number, entity in enumerate(most.tolist(), start=1)
-        for name in [graph.entities[entity]]
+        (number, f"{names[kind]} ({counts[kind]:,})")
+        for number, kind in enumerate(most.tolist(), start=1)
     ]
     if (colours == KINDS).any():
         entries.append((KINDS, "another value"))
-    return Painting(colours, (*entries, (0, f"no {relation}")))
+    return Painting(colours, (*entries, (0, none)))

@@ -16,6 +16,7 @@ from safetensors import safe_open
 
 from hale.data.graph import SPLITS, Graph
 from hale.data.lines import read_lines
+from hale.data.types import types_from_lines
 from hale.data.vocabulary import Vocabulary
 
 Floats = NDArray[np.float32]
@@ -46,11 +47,16 @@ def first_sight(run: Path) -> FirstSight:
         splits = {split: file.get_tensor(split) for split in SPLITS}
     with safe_open(run / MODEL, framework="np") as file:
         table = file.get_slice(TABLE)[:, : header["settings"]["dim"]]
+    entities = Vocabulary(read_lines(run / "entities.txt"), "entity", any_text=True)
+    types = None
+    if (run / "types.tsv").is_file():
+        types = types_from_lines(read_lines(run / "types.tsv"), entities)
     graph = Graph(
         name=header["graph"]["name"],
-        entities=Vocabulary(read_lines(run / "entities.txt"), "entity", any_text=True),
+        entities=entities,
         relations=Vocabulary(read_lines(run / "relations.txt"), "relation", any_text=True),
         labels=labels,
+        types=types,
         **splits,
     )
     if len(graph.entities) != len(table):

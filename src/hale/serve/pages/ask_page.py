@@ -63,9 +63,8 @@ class _Ask:
     def _answers(self, given: dict[str, str | None], drop: bool) -> list[dict[str, Any]]:
         """The answers, each with the fact that it makes."""
         service = self._service
-        found = service.predict(
-            **given, k=ANSWERS, known="drop" if drop else "mark", above=self.explorer.above
-        )
+        how: Any = {**given, "known": "drop" if drop else "mark"}
+        found = service.predict(**how, k=ANSWERS, above=self.explorer.above)
         graph = service.graph
         asked = next(place for place in PLACES if given[place] is None)
         facts = []

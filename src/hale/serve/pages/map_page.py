@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import io
 import json
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import polars as pl
-from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from hale.data.graph import Ids
 from hale.errors import InputError
+from hale.serve.asking import ask
 from hale.serve.map.colours import ways
 from hale.serve.pages.explorer import Explorer
-from hale.serve.pages.rendering import page, render, whole
+from hale.serve.pages.rendering import Handler, page, render, whole
 from hale.serve.problems import Problem
 
 LISTED = 200  # entities of a selection that the page lists; the download has all
@@ -29,16 +30,27 @@ BINARY = "application/octet-stream"
 
 def map_routes(explorer: Explorer) -> list[Route]:
     """The first view, and what it asks for."""
+    pages = _Map(explorer)
     return [
-        Route("/", page(explorer, "map")(_Map(explorer).page)),
+        Route("/", page(explorer, "map")(in_thread(pages.page))),
         *(
-            Route(f"/map/{name}", getattr(_Map(explorer), name))
-            for name in ("points", "colours", "status", "entity", "card")
+            Route(f"/map/{name}", in_thread(getattr(pages, name)))
+            for name in ("points", "colours", "entity", "card")
         ),
-        Route("/map/selection", _Map(explorer).selection, methods=["POST"]),
-        Route("/map/selection.tsv", _Map(explorer).download, methods=["POST"]),
-        Route("/complete", _Map(explorer).complete),
+        Route("/map/status", pages.status),
+        Route("/map/selection", pages.selection, methods=["POST"]),
+        Route("/map/selection.tsv", pages.download, methods=["POST"]),
+        Route("/complete", in_thread(pages.complete)),
     ]
+
+
+def in_thread(answer: Callable[[Request], Response]) -> Handler:
+    """A handler that is computed in a thread, with the bounds of every question."""
+
+    async def handler(request: Request) -> Response:
+        return await ask(request, lambda _check: answer(request))
+
+    return handler
 
 
 def frame(head: dict[str, Any], numbers: bytes) -> Response:
@@ -51,7 +63,7 @@ class _Map:
     def __init__(self, explorer: Explorer) -> None:
         self.explorer = explorer
 
-    async def page(self, request: Request) -> Response:
+    def page(self, request: Request) -> Response:
         by = request.query_params.get("colour", "cluster")
         choices = ways(self.explorer.graph)
         if by not in [value for value, _ in choices]:
@@ -82,7 +94,7 @@ class _Map:
         painting = self.explorer.atlas.painting(request.query_params.get("by", "cluster"))
         return frame(painting.legend(), painting.colours.tobytes())
 
-    def status(self, _request: Request) -> Response:
+    async def status(self, _request: Request) -> Response:
         """What is shown and what is being made."""
         return JSONResponse(self.explorer.atlas.status())
 
@@ -113,12 +125,16 @@ class _Map:
     async def selection(self, request: Request) -> Response:
         """The first entities of an outline, as a list."""
         ids = await self._ids(request)
+        return await ask(request, lambda _check: self._listed(ids))
+
+    def _listed(self, ids: Ids) -> Response:
         shown = [self._told(number) for number in ids[:LISTED].tolist()]
         return render(self.explorer, "selection.html", shown=shown, count=len(ids))
 
     async def download(self, request: Request) -> Response:
         """All entities of an outline, as text with tabs."""
-        text = await run_in_threadpool(self._table, await self._ids(request))
+        ids = await self._ids(request)
+        text = await ask(request, lambda _check: self._table(ids), slow=True)
         return Response(text, media_type="text/tab-separated-values")
 
     def _table(self, ids: Ids) -> bytes:
