@@ -90,7 +90,7 @@ sanitize: setup
 	$(BIN)/python -m pip install --quiet 'cmake>=3.18' ninja
 	$(BIN)/cmake -S . -B build/sanitize -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN))/ninja -DHALE_SANITIZE=ON
 	$(BIN)/cmake --build build/sanitize
-	HALE_NATIVE=build/sanitize ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 \
+	HALE_NATIVE=$(abspath build/sanitize) ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 \
 	  LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libubsan.so)" \
 	  $(BIN)/python -m pytest tests/engine -p no:cacheprovider
 
