@@ -21,7 +21,7 @@ KILLED = -signal.SIGKILL
 
 @dataclass(frozen=True)
 class Ended:
-    """How a command ended: status (negative: by a signal), what it printed, and how long it took."""
+    """How a command ended: status (negative: by a signal), what it printed, and its time."""
 
     status: int
     printed: str
@@ -65,8 +65,9 @@ def run(
     before: Callable[[], None] | None = None,
     limit: float = 300.0,
 ) -> Ended:
-    """``hale *argv`` in the folder ``here``, in a fork; ``kill_after`` seconds it is killed, without a chance to clean up.
+    """``hale *argv`` in the folder ``here``, in a fork.
 
+    ``kill_after`` seconds it is killed, without a chance to clean up; a ``fault`` awaits it.
     With ``record`` (folder, store) the calls that change files below the folder are written down.
     ``before`` runs in the fork first.
     """
@@ -100,7 +101,7 @@ def _child(
     before: Callable[[], None] | None,
     pipe: int,
 ) -> None:
-    """Never returns. Python's own end is left out: threads of the parent's libraries are not here."""
+    """Never returns; Python's own end is left out, as the parent's threads are not here."""
     status = 70
     try:
         os.environ |= {"HALE_CACHE": str(here / "cache"), "HALE_DATA": str(here / "data")}

@@ -122,7 +122,7 @@ def attempt(stage: Stage, row: dict[str, object], broken: Callable[[], Ended]) -
 
 def kills(count: int, names: list[str], seed: int, work: Path, log: Path) -> None:
     """Kill commands at moments drawn at random, all tasks in turn."""
-    ready, draw = stages(names, work), random.Random(seed)
+    ready, draw = stages(names, work), random.Random(seed)  # noqa: S311
     for number in range(count):
         stage = ready[number % len(ready)]
         moment = draw.uniform(0.0, stage.seconds)
@@ -133,8 +133,8 @@ def kills(count: int, names: list[str], seed: int, work: Path, log: Path) -> Non
 
 
 def faults(most: int | None, names: list[str], seed: int, work: Path, log: Path) -> None:
-    """Let the n-th change of a file fail, for each n or a sample of them, with each error in turn."""
-    draw = random.Random(seed)
+    """Let the n-th change of a file fail, for each n or a sample, with each error in turn."""
+    draw = random.Random(seed)  # noqa: S311
     for stage in stages(names, work):
         numbers = list(range(1, stage.calls + 1))
         if most is not None and len(numbers) > most:
