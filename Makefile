@@ -4,7 +4,7 @@ BIN := .venv/bin
 PAGES := src/hale/serve/static/explore.js
 TRIED := src/hale/serve/static/.tried
 
-.PHONY: install setup demo explore wheel browser-test test test-without-compiler check mutants sanitize format clean
+.PHONY: install setup demo explore wheel browser-test test test-without-compiler check torture mutants sanitize format clean
 
 install: .venv/.demo
 
@@ -95,9 +95,16 @@ sanitize: setup
 	$(BIN)/python -m pip install --quiet 'cmake>=3.18' ninja
 	$(BIN)/cmake -S . -B build/sanitize -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN))/ninja -DHALE_SANITIZE=ON
 	$(BIN)/cmake --build build/sanitize
-	HALE_NATIVE=build/sanitize ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 \
+	HALE_NATIVE=$(abspath build/sanitize) ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 \
 	  LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libubsan.so)" \
 	  $(BIN)/python -m pytest tests/engine -p no:cacheprovider
+
+# Every command that writes, killed and failed at every turn; TORTURE=1000 for the long one.
+TORTURE ?= 60
+torture: setup
+	$(BIN)/python scripts/torture/torture.py kills --count $(TORTURE)
+	$(BIN)/python scripts/torture/torture.py faults $(if $(filter-out 60,$(TORTURE)),,--most 5)
+	$(BIN)/python scripts/torture/torture.py page
 
 format: setup
 	$(BIN)/ruff check --fix .

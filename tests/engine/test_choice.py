@@ -97,3 +97,36 @@ def test_a_build_that_does_not_run_here(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setenv("HALE_BUILD", "avx9000")
     kernel.look_again()
     assert "does not run here" in current().why
+
+
+@pytest.fixture
+def anew() -> Iterator[None]:
+    """The environment is read again after the test."""
+    yield
+    kernel.look_again()
+
+
+def test_a_relative_folder_of_libraries_is_refused(
+    anew: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HALE_NATIVE", "build/sanitize")
+    kernel.look_again()
+    with pytest.raises(InputError, match="whole path of a folder, got 'build/sanitize'"):
+        current()
+
+
+@pytest.mark.parametrize("place", ["", "libhale_baseline.so"])
+def test_libraries_that_others_may_write_are_refused(
+    anew: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str
+) -> None:
+    monkeypatch.delenv("HALE_ENGINE", raising=False)
+    (tmp_path / "libhale_baseline.so").write_bytes(b"")
+    monkeypatch.setenv("HALE_NATIVE", str(tmp_path))
+    for mode in (0o775, 0o757):
+        (tmp_path / place).chmod(mode)
+        kernel.look_again()
+        with pytest.raises(InputError, match="others may write .*chmod go-w"):
+            current()
+    (tmp_path / place).chmod(0o755)
+    kernel.look_again()
+    assert current().name == "tiles"  # an empty file is no library, but it was looked at

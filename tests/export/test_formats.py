@@ -187,3 +187,13 @@ def test_an_export_after_a_replacement_that_was_killed(tmp_path: Path) -> None:
     (tmp_path / "x").rename(tmp_path / ".x.old")  # killed between its two renames
     export_run(run, tmp_path / "x", overwrite=True)
     assert [path.name for path in tmp_path.iterdir()] == ["x"]
+
+
+def test_csv_safe_is_for_csv(run: Run, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="csv_safe .* the format is npy"):
+        export_run(run, tmp_path / "x", form="npy", csv_safe=True)
+    assert not (tmp_path / "x").exists()
+    export_run(run, tmp_path / "c", form="csv", csv_safe=True)
+    export_run(run, tmp_path / "d", form="csv")
+    # no name of this graph is a formula, so nothing changes
+    assert (tmp_path / "c/entities.csv").read_bytes() == (tmp_path / "d/entities.csv").read_bytes()

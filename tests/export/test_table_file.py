@@ -77,3 +77,18 @@ def test_faults(tmp_path: Path) -> None:
     (tmp_path / "folder.csv").mkdir()
     with pytest.raises(InputError, match="is a folder"):
         table_file(tmp_path / "folder.csv").__enter__()
+
+
+def test_what_a_spreadsheet_would_compute_is_text_where_asked(tmp_path: Path) -> None:
+    names = ["=HYPERLINK(1)", "+1", "-x", "@sum", " =1", "plain", "a=b", ""]
+    table = pl.DataFrame({"head": names, "score": [-1.0] * len(names)})
+    for suffix in (".csv", ".tsv"):
+        for safe in (False, True):
+            target = tmp_path / f"{safe}{suffix}"
+            with table_file(target, csv_safe=safe) as file:
+                file.add(table)
+            told = pl.read_csv(target, separator="," if suffix == ".csv" else "\t")
+            begins = [(name or "")[:1] for name in told["head"].to_list()]
+            assert ("=" in begins) is not safe
+            assert begins.count("'") == (5 if safe else 0)
+            assert told["score"].to_list() == [-1.0] * len(names)  # numbers stay numbers

@@ -156,8 +156,25 @@ def reporting(command: Callable[P, R]) -> Callable[P, R]:
         except KeyboardInterrupt:
             err.print("interrupted")
             raise typer.Exit(INTERRUPTED) from None
+        except (MemoryError, RuntimeError) as error:
+            if not _no_memory(error):
+                raise
+            err.print(f"error: {NO_MEMORY}", style="red")
+            raise typer.Exit(HaleError.exit_status) from None
 
     return wrapped
+
+
+NO_MEMORY = (
+    "there was not enough memory. What was written before is as it was. A smaller --dim, --block "
+    "or --batch-size takes less; hale train --plan tells how much a run takes."
+)
+
+
+def _no_memory(error: BaseException) -> bool:
+    from hale.engine.memory import was_refused
+
+    return was_refused(error)
 
 
 @contextmanager

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from hale.cli.app import err, out, print_json, read_labelled_file, reporting, tell_meaning
-from hale.cli.options import Device, Json, OutFile, RunPath, SkipBad
+from hale.cli.options import CsvSafe, Device, Json, OutFile, RunPath, SkipBad
 from hale.errors import InputError
 
 if TYPE_CHECKING:
@@ -30,6 +30,7 @@ def classify(
     ] = None,
     skip_bad: SkipBad = False,
     out_file: OutFile = None,
+    csv_safe: CsvSafe = False,
     plot: Annotated[
         Path | None, typer.Option("--plot", help="Draw the reliability of labelled triples.")
     ] = None,
@@ -66,7 +67,7 @@ def classify(
         plot_reliability({loaded.graph.name: quality}, plot)
         err.print(f"drawn: {plot}")
     if out_file is not None:
-        _write(verdicts.to_polars(), labels, out_file)
+        _write(verdicts.to_polars(), labels, out_file, csv_safe=csv_safe)
     if as_json:
         result: dict[str, Any] = {"run": str(run), "triples": verdicts.as_dicts()}
         if labels is not None and quality is not None:
@@ -109,12 +110,12 @@ def _judge(run: Run, ids: Any) -> Any:
     return classify_triples(run, ids, calibration=calibration)
 
 
-def _write(frame: Any, labels: Any, target: Path) -> None:
+def _write(frame: Any, labels: Any, target: Path, *, csv_safe: bool) -> None:
     """All verdicts, with the labels that there are."""
     import polars as pl
 
     from hale.export.table_file import table_file
 
-    with table_file(target) as file:
+    with table_file(target, csv_safe=csv_safe) as file:
         file.add(frame if labels is None else frame.with_columns(pl.Series("label", labels)))
     err.print(f"written: {target}")

@@ -10,6 +10,7 @@ from hale.cli.app import err, out, print_json, reporting, tell_file, tell_meanin
 from hale.cli.completion import complete_relation
 from hale.cli.options import (
     Anything,
+    CsvSafe,
     Device,
     Json,
     OfType,
@@ -51,6 +52,7 @@ def discover(
     type_relation: TypeRelation = None,
     within: Within = None,
     out_file: OutFile = None,
+    csv_safe: CsvSafe = False,
     device: Device = "auto",
     threads: Threads = None,
     as_json: Json = False,
@@ -79,7 +81,7 @@ def discover(
     }
     if per_query is not None:
         assert out_file is not None
-        with query_progress(err) as progress, table_file(out_file) as file:
+        with query_progress(err) as progress, table_file(out_file, csv_safe=csv_safe) as file:
             found = discover_each(loaded, relations, k=per_query, progress=progress, **limits)
             for table in found:
                 file.add(table)
@@ -89,7 +91,7 @@ def discover(
         k = 100 if k is None else k
         facts = discover_facts(loaded, relations, k=k, progress=progress, **limits)
     if out_file is not None:
-        with table_file(out_file) as file:
+        with table_file(out_file, csv_safe=csv_safe) as file:
             file.add(facts.to_polars())
         tell_file(run, out_file, {"facts": file.rows}, as_json)
     elif as_json:

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from hale.cli.app import err, out, print_json, reporting
-from hale.cli.options import Json, RunPath, Threads
+from hale.cli.options import CsvSafe, Json, RunPath, Threads
 
 
 @reporting
@@ -24,6 +24,7 @@ def export(
     overwrite: Annotated[
         bool, typer.Option("--overwrite", help="Replace an earlier export.")
     ] = False,
+    csv_safe: CsvSafe = False,
     threads: Threads = None,
     as_json: Json = False,
 ) -> None:
@@ -42,7 +43,7 @@ def export(
     loaded = load_run(run, device="cpu")
     if form == "index":
         err.print(f"building an index of {len(loaded.graph.entities):,} entities")
-    about = export_run(loaded, folder, form=form, overwrite=overwrite)
+    about = export_run(loaded, folder, form=form, overwrite=overwrite, csv_safe=csv_safe)
     if as_json:
         print_json({"run": str(run), "out": str(folder), **about})
         return

@@ -31,6 +31,14 @@ OutFile = Annotated[
     Path | None,
     typer.Option("--out", help="Write the table to this file: .csv, .tsv or .parquet."),
 ]
+CsvSafe = Annotated[
+    bool,
+    typer.Option(
+        "--csv-safe",
+        help="In .csv and .tsv, an apostrophe before names that a spreadsheet would compute "
+        "(those that begin with =, +, - or @).",
+    ),
+]
 Columns = Annotated[
     str | None,
     typer.Option(

@@ -11,6 +11,7 @@ from hale.cli.app import err, out, print_json, reporting, tell_file, tell_meanin
 from hale.cli.completion import complete_entity, complete_relation
 from hale.cli.options import (
     Anything,
+    CsvSafe,
     Device,
     Json,
     OfType,
@@ -75,6 +76,7 @@ def predict(
     type_relation: TypeRelation = None,
     within: Within = None,
     out_file: OutFile = None,
+    csv_safe: CsvSafe = False,
     device: Device = "auto",
     threads: Threads = None,
     as_json: Json = False,
@@ -110,7 +112,7 @@ def predict(
     )
     how: dict[str, Any] = {"k": k, "known": known, "above": above, "candidates": candidates}
     if out_file is not None:
-        with table_file(out_file) as file:
+        with table_file(out_file, csv_safe=csv_safe) as file:
             for table in tables(loaded.graph, find_answers(loaded, asked, **how)):
                 file.add(table)
         tell_file(run, out_file, {"queries": len(asked), "answers": file.rows}, as_json)

@@ -11,6 +11,7 @@ import ctypes
 import ctypes.util
 import importlib.metadata
 import os
+import stat
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
@@ -121,7 +122,7 @@ def _load(build: str) -> ctypes.CDLL:
 
 def _folders() -> list[Path]:
     if given := os.environ.get("HALE_NATIVE"):
-        return [Path(given)]
+        return [_trusted(Path(given))]
     folders = [Path(__file__).parent]
     # an editable install keeps what it built beside the other packages
     with contextlib.suppress(importlib.metadata.PackageNotFoundError):
@@ -129,6 +130,26 @@ def _folders() -> list[Path]:
             Path(str(importlib.metadata.distribution("hale-kge").locate_file("hale_kernel")))
         )
     return folders
+
+
+def _trusted(folder: Path) -> Path:
+    """A folder of libraries, if nobody else can put one there: what is loaded from it runs."""
+    if not folder.is_absolute():
+        raise InputError(
+            f"HALE_NATIVE is the whole path of a folder, got {str(folder)!r}: a relative one would "
+            "mean another folder in every place that hale is called from."
+        )
+    for place in (folder, *sorted(folder.glob("libhale_*.so"))):
+        # on Windows no other user is told apart by these
+        if os.name != "posix" or not place.exists():
+            continue
+        told = place.stat()
+        if told.st_uid not in (0, os.geteuid()) or told.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+            raise InputError(
+                f"HALE_NATIVE: others may write {place}, and what it holds would run as you. "
+                f"Take it for yourself: chown $(id -u) and chmod go-w {place}."
+            )
+    return folder
 
 
 def _open(path: Path) -> ctypes.CDLL:

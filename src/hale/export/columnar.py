@@ -8,6 +8,7 @@ from pathlib import Path
 import polars as pl
 
 from hale.data.names import column_of
+from hale.export.formulas import without_formulas
 from hale.export.vectors import Floats, Tables
 
 
@@ -21,7 +22,7 @@ def write_parquet(tables: Tables, folder: Path) -> None:
         frame.with_columns(vectors).write_parquet(folder / f"{stem}.parquet")
 
 
-def write_csv(tables: Tables, folder: Path) -> None:
+def write_csv(tables: Tables, folder: Path, *, csv_safe: bool = False) -> None:
     """entities.csv and relations.csv: a table is as many columns as it is wide."""
     for stem, frame, columns in _frames(tables):
         flat = [
@@ -29,7 +30,8 @@ def write_csv(tables: Tables, folder: Path) -> None:
             for name, rows in columns
             for i in range(rows.shape[1])
         ]
-        frame.with_columns(flat).write_csv(folder / f"{stem}.csv")
+        names = without_formulas(frame) if csv_safe else frame
+        names.with_columns(flat).write_csv(folder / f"{stem}.csv")
 
 
 def _frames(tables: Tables) -> list[tuple[str, pl.DataFrame, Iterable[tuple[str, Floats]]]]:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from hale import __version__
-from hale.errors import EvaluationError, UnknownNameError
+from hale.errors import EvaluationError, InputError, UnknownNameError
 from hale.export.about import export_folder, is_taken
 from hale.export.columnar import write_csv, write_parquet
 from hale.export.index import lift, write_index
@@ -22,24 +22,31 @@ from hale.runs.run import Run, RunSource, open_run
 WRITERS: dict[str, Callable[[Tables, Path], None]] = {
     "npy": write_npy,
     "parquet": write_parquet,
-    "csv": write_csv,
     "word2vec": write_word2vec,
     "tensorboard": write_tensorboard,
 }
-FORMATS = (*WRITERS, "index")
+FORMATS = (*WRITERS, "csv", "index")
 
 
 def export_run(
-    run: RunSource, path: str | Path, *, form: str = "npy", overwrite: bool = False
+    run: RunSource,
+    path: str | Path,
+    *,
+    form: str = "npy",
+    overwrite: bool = False,
+    csv_safe: bool = False,
 ) -> dict[str, Any]:
     """Write a run's vectors to a folder -> what its about.json says.
 
     ``form`` is one of FORMATS: npy, parquet, csv, word2vec, tensorboard, index.
     The folder appears whole or not at all; one that is there already is replaced
-    only with ``overwrite``, and only if it is an export.
+    only with ``overwrite``, and only if it is an export. ``csv_safe`` goes with csv: names that
+    a spreadsheet would compute stand there as texts.
     """
     if form not in FORMATS:
         raise UnknownNameError("format", form, FORMATS)
+    if csv_safe and form != "csv":
+        raise InputError(f"csv_safe (--csv-safe) is about csv files; the format is {form}.")
     run = open_run(run)
     is_taken(path, overwrite=overwrite)  # told before anything is made
     tables = tables_of(run)
@@ -59,7 +66,9 @@ def export_run(
         "tables": tables.shapes(),
     }
     with export_folder(path, about, overwrite=overwrite) as folder:
-        if lifted is None:
+        if form == "csv":
+            write_csv(tables, folder, csv_safe=csv_safe)
+        elif lifted is None:
             WRITERS[form](tables, folder)
         else:
             about["index"] = write_index(tables, lifted, folder)

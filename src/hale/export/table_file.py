@@ -13,6 +13,7 @@ import polars as pl
 from hale.data.files import aside, check_writable, put_in_place, sweep_aside, writing_to
 from hale.data.vocabulary import BREAKS
 from hale.errors import InputError, UnknownNameError
+from hale.export.formulas import without_formulas
 
 TEXT = (".csv", ".tsv")
 SUFFIXES = (*TEXT, ".parquet")
@@ -42,8 +43,9 @@ class TableFile:
     and written as one at the end.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, csv_safe: bool = False) -> None:
         self.path = path
+        self.csv_safe = csv_safe
         self.rows = 0
         self._waiting, self._parts = aside(path), aside(path, "parts")
         self._count = 0
@@ -52,8 +54,9 @@ class TableFile:
         """Write the rows of one more table."""
         if self.path.suffix in TEXT:
             with self._waiting.open("ab") as file:
+                shown = without_formulas(table) if self.csv_safe else table
                 first = self._count == 0
-                write_table(table, file, self.path.suffix, include_header=first)
+                write_table(shown, file, self.path.suffix, include_header=first)
         else:
             table.write_parquet(self._parts / f"{self._count:08}.parquet")
         self._count += 1
@@ -93,9 +96,12 @@ def check_table_path(path: Path) -> None:
 
 
 @contextmanager
-def table_file(path: str | Path) -> Iterator[TableFile]:
-    """A TableFile for the time of the context; on an error nothing is left of it."""
-    file = TableFile(Path(path))
+def table_file(path: str | Path, *, csv_safe: bool = False) -> Iterator[TableFile]:
+    """A TableFile for the time of the context; on an error nothing is left of it.
+
+    ``csv_safe``: text that a spreadsheet would compute is written as text (CSV and TSV).
+    """
+    file = TableFile(Path(path), csv_safe=csv_safe)
     check_table_path(file.path)
     with writing_to(file.path):
         file.begin()

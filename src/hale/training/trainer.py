@@ -31,6 +31,7 @@ from hale.training.extension import extend
 from hale.training.interrupt import stop_on_signal
 from hale.training.keeping import Keeper
 from hale.training.native_step import step_for
+from hale.training.needs import check_fits
 from hale.training.observer import Observer, tell
 from hale.training.optimizers import make_optimizer
 from hale.training.stopping import StopRule
@@ -75,6 +76,7 @@ class Trainer:
 
         self.keep = keep
         self.objective: Criterion = objective or build_objective(settings)
+        check_fits(settings, graph.size)
         with seeded(settings.seed, Stream.INIT):
             model = build_model(settings, graph.size)
         if start is not None:

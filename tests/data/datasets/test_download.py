@@ -13,6 +13,7 @@ from typing import ClassVar
 
 import pytest
 
+from hale.data.datasets import cache as datasets_cache
 from hale.data.datasets import catalog, load, locate
 from hale.data.datasets.catalog import Dataset, Digest, RemoteFile
 from hale.data.datasets.download import fetch
@@ -208,3 +209,19 @@ def test_hale_data_is_searched_first(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert place.source == "HALE_DATA"
     with pytest.warns(HaleWarning, match="no test split"):
         assert "y" in load("wn18rr").entities
+
+
+def test_an_archive_with_files_larger_than_any_here_is_refused_unread(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    archive = tmp_path / "set.tar.gz"
+    with tarfile.open(archive, "w:gz") as tar:
+        for name in ("other.txt", "train.txt"):
+            entry = tarfile.TarInfo(f"set/{name}")
+            entry.size = 600
+            tar.addfile(entry, io.BytesIO(bytes(600)))
+    assert datasets_cache._member(archive, "train.txt") == bytes(600)
+    monkeypatch.setattr(datasets_cache, "MOST_UNPACKED", 1000)
+    with pytest.raises(DownloadError, match="larger than 1,000 bytes"):
+        datasets_cache._member(archive, "train.txt")
+    assert not archive.exists()

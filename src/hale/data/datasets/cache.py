@@ -18,6 +18,7 @@ from hale.data.progress import Announce
 from hale.errors import DatasetError, DownloadError
 
 BUNDLED = Path(__file__).parent
+MOST_UNPACKED = 1 << 30  # bytes: the largest data set here has a tenth of them
 
 
 class Place(NamedTuple):
@@ -88,10 +89,17 @@ def _content(remote: RemoteFile, folder: Path, announce: Announce | None) -> byt
 
 
 def _member(archive: Path, name: str) -> bytes:
-    """One file of a tar archive by its last path component; nothing else is unpacked."""
+    """One file of a tar archive by its last path component; nothing else is unpacked.
+
+    Nothing is known of the archive yet, so its members are counted before they are read.
+    """
+    passed = 0
     try:
         with tarfile.open(archive) as tar:
             for entry in tar:
+                passed += entry.size
+                if passed > MOST_UNPACKED:
+                    raise tarfile.TarError(f"its files are larger than {MOST_UNPACKED:,} bytes")
                 if entry.isfile() and Path(entry.name).name == name:
                     file = tar.extractfile(entry)
                     assert file is not None

@@ -47,12 +47,13 @@ def one_member(path: Path) -> Path:
 
 
 @contextmanager
-def opened(path: Path) -> Iterator[tuple[IO[bytes], int]]:
-    """A file's bytes as it lies there or in an archive, and how many there are."""
+def opened(path: Path) -> Iterator[tuple[IO[bytes], int, int]]:
+    """A file's bytes as they lie there or in an archive, their number, and that on disk."""
     outer = next((parent for parent in path.parents if is_archive(parent)), None)
     if outer is None:
         with path.open("rb") as file:
-            yield file, path.stat().st_size
+            size = path.stat().st_size
+            yield file, size, size
         return
     name = path.relative_to(outer).as_posix()
     with _opened(outer) as archive:
@@ -61,7 +62,7 @@ def opened(path: Path) -> Iterator[tuple[IO[bytes], int]]:
         except KeyError:
             raise SourceError(f"there is no such file in {outer}", source=str(path)) from None
         with archive.open(info) as file:
-            yield file, info.file_size
+            yield file, info.file_size, info.compress_size
 
 
 @contextmanager

@@ -1,6 +1,7 @@
 """A path -> its bytes, unpacked by the last suffix of its name, in parts or whole.
 
-A file in a zip archive has a path below the archive's own (see archive).
+A file in a zip archive has a path below the archive's own (see archive). What unpacks to far more
+than a graph's text does is refused while it is unpacked: a few kilobytes can stand for a terabyte.
 """
 
 from __future__ import annotations
@@ -19,6 +20,11 @@ from hale.data.lines import PART_BYTES
 from hale.data.progress import Progress
 from hale.data.sources.archive import opened
 from hale.errors import SourceError
+
+# Text of a graph is some five to fifty times as long as it is packed.
+MOST_TIMES = 200
+FREE_BYTES = 1 << 30  # whatever the ratio
+SIP = 1 << 12  # bytes of zstd at once: each may stand for 32,000
 
 
 def _plain(file: IO[bytes] | gzip.GzipFile | bz2.BZ2File, size: int) -> Iterator[bytes]:
@@ -43,13 +49,18 @@ def _unxz(file: IO[bytes], size: int) -> Iterator[bytes]:
 
 def _unzstd(file: IO[bytes], size: int) -> Iterator[bytes]:
     """Frame by frame; the library itself does not mind a frame that ends too early."""
-    frame = None
-    for packed in _plain(file, size):
+    frame, whole = None, bytearray()
+    for packed in _plain(file, SIP):
         data = packed
         while data:
             frame = frame or zstandard.ZstdDecompressor().decompressobj()
-            yield frame.decompress(data)
+            whole += frame.decompress(data)
             data, frame = (frame.unused_data, None) if frame.eof else (b"", frame)
+        if len(whole) >= size:
+            yield bytes(whole)
+            whole.clear()
+    if whole:
+        yield bytes(whole)
     if frame is not None:
         raise EOFError("it ends in the middle of a frame")
 
@@ -76,8 +87,12 @@ def read_parts(
     ``progress`` follows the bytes of the file as it lies there, or in its archive.
     """
     try:
-        with opened(path) as (file, total):
+        with opened(path) as (file, total, packed):
+            unpacked = 0
             for part in UNPACKERS.get(path.suffix.lower(), _plain)(file, size):
+                unpacked += len(part)
+                if unpacked > max(FREE_BYTES, MOST_TIMES * packed):
+                    raise _too_much(path, packed)
                 if progress:
                     progress(file.tell(), total)
                 yield part
@@ -97,6 +112,14 @@ def _not_whole(path: Path, error: Exception) -> SourceError:
     )
 
 
+def _too_much(path: Path, packed: int) -> SourceError:
+    return SourceError(
+        f"{packed:,} bytes unpack to more than {MOST_TIMES} times as many and {FREE_BYTES:,}, "
+        "which no graph's text does; if it is right, unpack it first",
+        source=str(path),
+    )
+
+
 def read_bytes(path: Path, *, progress: Progress | None = None) -> bytes:
     """The whole file, unpacked."""
-    return b"".join(read_parts(path, progress=progress, size=-1))
+    return b"".join(read_parts(path, progress=progress))

@@ -9,12 +9,14 @@ a journal file, so a search that was killed goes on, and its best settings are w
 
 from __future__ import annotations
 
+import importlib.util
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from hale.data.files import writing_to
 from hale.data.graph import Graph
 from hale.errors import HaleWarning, InputError, MissingExtraError, TrainingError
 from hale.objectives import OBJECTIVES, objective_class
@@ -23,6 +25,7 @@ from hale.runs.systems import check, complete
 from hale.settings import Settings
 from hale.training.stopping import Clock
 from hale.training.trainer import Trainer
+from hale.training.tune.journal import open_journal
 from hale.training.tune.points import as_settings, space_for, starting_points, suggest
 from hale.training.tune.recipe_file import recipe_of
 
@@ -84,11 +87,8 @@ def tune(
     ``out`` is the folder of the search; one that is there is gone on with, and what it has spent
     counts. ``values`` stay as they are given.
     """
-    try:
-        import optuna
-        from optuna.storages.journal import JournalFileBackend
-    except ImportError:
-        raise MissingExtraError("A search", "tune") from None
+    if importlib.util.find_spec("optuna") is None:
+        raise MissingExtraError("A search", "tune")
     if not len(graph.valid):
         raise InputError("A search judges by validation triples, and the graph has none.")
     start = complete(graph, model=model, strategy=strategy, **values)
@@ -98,9 +98,24 @@ def tune(
     if not objective_class(start.strategy).space:
         others = [name for name, strategy in OBJECTIVES.items() if strategy.space]
         raise InputError(f"There is no search for {start.strategy}; there is for {others}.")
+    with writing_to(out / JOURNAL):
+        return _search(graph, start, values, out, budget, trial_seconds, announce)
+
+
+def _search(
+    graph: Graph,
+    start: Settings,
+    values: Mapping[str, object],
+    out: Path,
+    budget: float,
+    trial_seconds: float,
+    announce: Callable[[str], None] | None,
+) -> Tuned:
+    import optuna
+
     optuna.logging.set_verbosity(optuna.logging.ERROR)  # it warns of Ctrl-C by a traceback
     out.mkdir(parents=True, exist_ok=True)
-    storage = optuna.storages.JournalStorage(JournalFileBackend(str(out / JOURNAL)))
+    storage = optuna.storages.JournalStorage(open_journal(out / JOURNAL))
     fixed = "".join(
         f"-{name}={value}" for name, value in sorted(values.items()) if value is not None
     )

@@ -1,0 +1,197 @@
+"""Break hale off at any moment, and see that nothing is lost.
+
+    python scripts/torture/torture.py kills --count 200
+    python scripts/torture/torture.py faults --most 40
+    python scripts/torture/torture.py page
+
+kills: kill -9 at random moments of every command that writes. faults: the n-th call that changes a
+file fails (no room, an error of the disk, read-only), for every n or ``--most`` of them. After each
+break the run loads and evaluates, what must not change has not, and the same command again ends
+with the same weights or files as one that was never broken. What happened goes to
+docs/results/torture.jsonl, a line a break; ``page`` makes torture.md of it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import errno
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from forks import KILLED, Ended, Fault, run, warm_up
+from served import known_as_served, serve
+from tasks import TASKS, Task, fresh, write_graph
+from torture_page import page
+
+RESULTS = Path(__file__).parents[2] / "docs/results"
+ERRORS = {"no room": errno.ENOSPC, "disk error": errno.EIO, "read-only": errno.EROFS}
+
+
+class LostError(Exception):
+    """Something was lost, or hale did not say what happened."""
+
+
+class Stage:
+    """A task with its starting folder, and what it leaves when nothing breaks."""
+
+    def __init__(self, task: Task, work: Path, before: Callable[[], None]) -> None:
+        self.task = task
+        self.before = before
+        self.base, self.here = work / "base", work / "here"
+        work.mkdir()
+        self.base.mkdir()
+        write_graph(self.base)
+        for command in task.made:
+            self.must(command, self.base)
+        self.old = task.result(self.base) if task.old_or_new else None
+        fresh(self.base, self.here)
+        whole = self.must(task.command, self.here, fault=Fault(self.here))
+        self.seconds, self.calls = whole.seconds, whole.calls
+        self.result = task.result(self.here)
+
+    def must(self, command: list[str], here: Path, fault: Fault | None = None) -> Ended:
+        """A command that has to succeed."""
+        ended = run(command, here, before=self.before, fault=fault)
+        if ended.status != 0:
+            raise LostError(f"hale {' '.join(command)}: {ended.status}\n{ended.printed[-2000:]}")
+        return ended
+
+    def broken(self, **how: object) -> Ended:
+        """The command, broken off in a fresh copy of where it starts."""
+        fresh(self.base, self.here)
+        return run(self.task.command, self.here, before=self.before, **how)  # type: ignore[arg-type]
+
+    def check(self) -> None:
+        """What must hold after any break; at its end the work is done."""
+        task, here = self.task, self.here
+        for name in task.stays:
+            if (here / name).read_bytes() != (self.base / name).read_bytes():
+                raise LostError(f"{name} has changed")
+        if task.old_or_new and task.result(here) not in (self.old, self.result):
+            raise LostError("what it writes is neither the old one nor the new one")
+        for name, command in task.there:
+            if (here / name).exists():
+                self.must(command, here)
+        self.must(task.again(here), here)
+        if (left := task.result(here)) != self.result:
+            raise LostError(f"it ends with {left}, unbroken with {self.result}")
+
+
+def stages(names: list[str], work: Path) -> list[Stage]:
+    """All tasks, or those that are named, ready to be broken off."""
+    graph = work / "served"
+    graph.mkdir()
+    write_graph(graph)
+    server, port = serve(graph / "graph")
+    before = known_as_served(graph / "graph", port)
+    warm_up()
+    try:
+        import atexit
+
+        atexit.register(os.kill, server, signal.SIGKILL)
+        chosen = [task for task in TASKS if not names or task.name in names]
+        return [Stage(task, work / str(i), before) for i, task in enumerate(chosen)]
+    except BaseException:
+        os.kill(server, signal.SIGKILL)
+        raise
+
+
+def attempt(stage: Stage, row: dict[str, object], broken: Callable[[], Ended]) -> dict[str, object]:
+    """One break, and what came of it."""
+    try:
+        ended = broken()
+        row |= {"status": ended.status, "lost": None}
+        if ended.status not in (KILLED, 0) and not ended.clean:
+            raise LostError(f"status {ended.status}:\n{ended.printed[-2000:]}")
+        stage.check()
+    except (LostError, OSError, TimeoutError) as error:
+        row["lost"] = str(error)
+        print(f"LOST {row}", flush=True)
+    return row
+
+
+def kills(count: int, names: list[str], seed: int, work: Path, log: Path) -> None:
+    """Kill commands at moments drawn at random, all tasks in turn."""
+    ready, draw = stages(names, work), random.Random(seed)  # noqa: S311
+    for number in range(count):
+        stage = ready[number % len(ready)]
+        moment = draw.uniform(0.0, stage.seconds)
+        row = {"break": "kill -9", "task": stage.task.name, "number": number, "after": moment}
+        add(log, attempt(stage, row, lambda s=stage, m=moment: s.broken(kill_after=m)))
+        if number % 50 == 49:
+            print(f"{number + 1} kills", flush=True)
+
+
+def faults(most: int | None, names: list[str], seed: int, work: Path, log: Path) -> None:
+    """Let the n-th change of a file fail, for each n or a sample, with each error in turn."""
+    draw = random.Random(seed)  # noqa: S311
+    for stage in stages(names, work):
+        numbers = list(range(1, stage.calls + 1))
+        if most is not None and len(numbers) > most:
+            numbers = sorted(draw.sample(numbers, most))
+        print(f"{stage.task.name}: {len(numbers)} of {stage.calls} calls", flush=True)
+        for i, number in enumerate(numbers):
+            words = [*ERRORS][i % len(ERRORS)]
+            fault = Fault(stage.here, number, ERRORS[words])
+            row = {"break": words, "task": stage.task.name, "number": number, "of": stage.calls}
+            add(log, attempt(stage, row, lambda s=stage, f=fault: s.broken(fault=f)))
+
+
+def add(log: Path, row: dict[str, object]) -> None:
+    """Append a line to the log."""
+    with log.open("a") as file:
+        file.write(json.dumps(row) + "\n")
+
+
+def preloaded() -> None:
+    """Start again with the calls that change files in our hands."""
+    built = Path(tempfile.gettempdir()) / f"hale-faults-{os.getuid()}" / "faults.so"
+    if str(built) in os.environ.get("LD_PRELOAD", ""):
+        return
+    built.parent.mkdir(mode=0o700, exist_ok=True)
+    source = Path(__file__).with_name("faults.c")
+    make = ["cc", "-shared", "-fPIC", "-O1", "-o", str(built), str(source), "-ldl"]
+    subprocess.run(make, check=True)  # noqa: S603
+    os.environ |= {"LD_PRELOAD": str(built), "OMP_NUM_THREADS": "1", "POLARS_MAX_THREADS": "1"}
+    os.execv(sys.executable, [sys.executable, *sys.argv])  # noqa: S606
+
+
+def main() -> None:
+    """Read the command line."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0] if __doc__ else None)
+    parser.add_argument("what", choices=["kills", "faults", "page"])
+    parser.add_argument("--count", type=int, default=200, help="kills")
+    parser.add_argument("--most", type=int, default=None, help="faults of each task; default: all")
+    parser.add_argument("--task", action="append", default=[], help="only this one; repeatable")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--log", type=Path, default=RESULTS / "torture.jsonl")
+    asked = parser.parse_args()
+    if asked.what == "page":
+        (RESULTS / "torture.md").write_text(page(asked.log))
+        return
+    preloaded()
+    began = time.monotonic()
+    before = len(asked.log.read_text().splitlines()) if asked.log.exists() else 0
+    with tempfile.TemporaryDirectory() as work:
+        if asked.what == "kills":
+            kills(asked.count, asked.task, asked.seed, Path(work), asked.log)
+        else:
+            faults(asked.most, asked.task, asked.seed, Path(work), asked.log)
+    rows = [json.loads(line) for line in asked.log.read_text().splitlines()[before:]]
+    lost = sum(row["lost"] is not None for row in rows)
+    print(f"{len(rows)} breaks, {lost} lost, {time.monotonic() - began:.0f} s")
+    sys.exit(lost > 0)
+
+
+if __name__ == "__main__":
+    main()
