@@ -16,6 +16,7 @@ from hale.data.graph import SPLITS, Split
 from hale.data.results import Framed, frame_of_records
 from hale.errors import InputError
 from hale.evaluation.calibration import calibration_of, kept_calibration
+from hale.evaluation.cardinality_rule import rule_of
 from hale.evaluation.ranks import filtered_ranks
 from hale.runs.run import RunSource, open_run
 
@@ -97,7 +98,9 @@ def why(run: RunSource, head: str, relation: str, tail: str, *, k: int = 5) -> E
     run = open_run(run)
     graph, model = run.graph, run.model
     fact = np.array([[graph.entity_id(head), graph.relations.id(relation), graph.entity_id(tail)]])
-    tail_rank, head_rank = filtered_ranks(model, graph.both_directions(fact), graph.known_answers)
+    tail_rank, head_rank = filtered_ranks(
+        model, graph.both_directions(fact), graph.known_answers, rule=rule_of(run)
+    )
     ids = torch.tensor(fact, device=model.entities().device)
     code = int(graph.split_index.codes(fact)[0])
 

@@ -64,6 +64,7 @@ class Objective(ABC):
     takes_dropout: ClassVar[bool] = True
     takes_heights: ClassVar[bool] = True
     takes_weights: ClassVar[bool] = True
+    in_nats: ClassVar[bool] = True  # whether trained scores are log odds, up to a constant
     because: ClassVar[str] = ""
     defaults: ClassVar[Mapping[str, object]] = {}
     by_dot: ClassVar[Mapping[str, object]] = {}

@@ -33,6 +33,7 @@ class NonNeg(Objective):
     source = "after Peng et al., NAACL 2021"
     similarities: ClassVar[tuple[Similarity, ...]] = ("l2", "hyperbolic")
     takes_biases = False
+    in_nats = False
     because = "its square loss pulls a score towards 0, its best value only where it is a distance"
     defaults: ClassVar[Mapping[str, object]] = {
         "activation": "identity",

@@ -11,6 +11,7 @@ from hale.errors import SettingsError
 from hale.models import MODELS, Model, Options, Similarity, model_class
 from hale.models.model_options import SIMILARITIES
 from hale.objectives import OBJECTIVES, Criterion, Objective, make_objective, objective_class
+from hale.runs.score_kind import has_biases, not_in_nats
 from hale.settings import Settings, by_name, make_settings, parse_duration
 from hale.settings.recipes import chosen_by, recipe_values, tuned
 from hale.settings.recipes.rule import GraphCounts
@@ -157,14 +158,12 @@ def default_strategy(model: type[Model]) -> str:
 
 def build_model(settings: Settings, size: GraphSize) -> Model:
     """The model that the settings describe, freshly initialised."""
-    model, strategy = model_class(settings.model), objective_class(settings.strategy)
+    model = model_class(settings.model)
     options: Options = {
         "init_scale": settings.init_scale,
         "near": settings.near,
         "similarity": similarity_of(settings),
-        "biases": strategy.takes_biases and model.own_biases
-        if settings.biases is None
-        else settings.biases,
+        "biases": has_biases(settings),
         "dropout": settings.dropout,
         "heights": settings.heights,
         "loops": settings.loops,
@@ -208,6 +207,12 @@ def common(model: type[Model], strategy: type[Objective]) -> list[Similarity]:
 def check(settings: Settings) -> None:
     """Refuse a combination that the mathematics rules out, with the nearest that works."""
     faults = [fault for fault in (_combine(settings), _activate(settings)) if fault]
+    if (
+        settings.cardinality
+        and not faults
+        and (fault := not_in_nats(settings, similarity_of(settings)))
+    ):
+        faults.append(f"cardinality: {fault}; leave it off")
     if faults:
         raise SettingsError(faults)
 

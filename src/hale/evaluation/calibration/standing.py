@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from hale.data.keys import Ids
-from hale.engine.topk import merged, top
 from hale.evaluation.calibration.cardinality import Cardinality
-from hale.evaluation.candidate_scores import score_candidates
+from hale.evaluation.candidate_scores import BestOf, CandidateScores, score_candidates
 from hale.evaluation.candidates import Candidates
+from hale.evaluation.cardinality_rule import Levels, rule_of
 from hale.evaluation.spans import chunk_size
 from hale.models.base import LAST
 from hale.objectives.scoring import scoring_of
@@ -77,6 +77,7 @@ class Standings:
 
     def __init__(self, run: Run) -> None:
         self.model, self.scoring = run.model, scoring_of(run.settings)
+        self.rule = rule_of(run)
         self.known = run.graph.known("train")
         self.candidates = Candidates(run.graph)
         self.cardinality = Cardinality(run.graph)
@@ -99,24 +100,22 @@ class Standings:
         entities = np.zeros((len(given), depth), dtype=np.int64)
         scores = np.full((len(given), depth), -np.inf, dtype=np.float32)
         above = np.zeros(len(given), dtype=np.int64)
-        limits = None
+        levels = None
         if claims is not None:
-            limits = torch.from_numpy(self._score(given, relations, claims)).to(self.device)
-        best: tuple[Tensor, Tensor] | None = None
+            levels = self._levels(given, relations, claims)
+        best = BestOf(depth, given, relations, self.rule)
         for block in score_candidates(
             self.model, given, relations, self.candidates, known=self.known
         ):
             block.scores.index_put_(block.known, block.scores.new_tensor(-torch.inf))
-            if limits is not None:
-                limit = limits[torch.from_numpy(block.rows).to(self.device), None]
-                above[block.rows] += (block.scores > limit).sum(dim=1).cpu().numpy()
-            values, columns = top(block.scores, depth)
-            best = merged(best, (values, block.entities[columns]), depth)
-            if block.last:
-                width = best[0].shape[1]
-                scores[block.rows, :width] = best[0].float().cpu().numpy()
-                entities[block.rows, :width] = best[1].cpu().numpy()
-                best = None
+            if levels is not None:
+                limits = self._limits(levels, given, relations, block)
+                above[block.rows] += (block.scores > limits).sum(dim=1).cpu().numpy()
+            found = best.add(block)
+            if found is not None:
+                width = found[0].shape[1]
+                scores[block.rows, :width] = found[0].float().cpu().numpy()
+                entities[block.rows, :width] = found[1].cpu().numpy()
         scores[scores <= LAST / 2] = -np.inf
         return Lists(
             given=given,
@@ -126,6 +125,22 @@ class Standings:
             scores=self._trained(given, relations, entities, scores),
             above=None if claims is None else above,
         )
+
+    def _levels(self, given: Ids, relations: Ids, claims: Ids) -> Levels:
+        """What a candidate must score to be above a claim."""
+        scores = torch.from_numpy(self._score(given, relations, claims)).to(self.device)
+        if self.rule is None:
+            return Levels(scores, scores)
+        return self.rule.levels(np.stack([given, relations, claims], axis=1), scores)
+
+    def _limits(self, levels: Levels, given: Ids, relations: Ids, block: CandidateScores) -> Tensor:
+        """The levels of a block's queries and candidates: (b, K) or (b, 1)."""
+        rows = torch.from_numpy(block.rows).to(self.device)
+        mine = Levels(levels.free[rows], levels.taken[rows])
+        if self.rule is None:
+            return mine.free[:, None]
+        there = block.entities.cpu().numpy()
+        return self.rule.limits(mine, given[block.rows], relations[block.rows], there)
 
     def stand(self, lists: Lists, rows: Ids, answers: Ids) -> Stand:
         """How answers (m,) to the questions ``rows`` (m,) of some lists stand.
@@ -208,7 +223,10 @@ class Standings:
     def _trained(
         self, given: Ids, relations: Ids, answers: Ids, scores: NDArray[np.float32]
     ) -> Floats:
-        """The scores that training saw, f = -h(c_r d^2), from the model's: (n, K) -> (n, K)."""
+        """The scores that training saw, f = -h(c_r d^2), from the model's: (n, K) -> (n, K).
+
+        Less what the run's rule takes off.
+        """
         found = np.empty(scores.shape)
         for part in _chunks(len(given)):
             head, relation, tail = (
@@ -219,6 +237,10 @@ class Standings:
             scale = self.scoring.scale(self.model, relation)
             trained = self.scoring.activate(self.model, values - bias, scale) + bias
             found[part] = trained.double().cpu().numpy()
+        if self.rule is not None:
+            width = answers.shape[1]
+            asked = np.repeat(given, width), np.repeat(relations, width), answers.reshape(-1)
+            found -= self.rule.nats(*asked).reshape(found.shape)
         return np.where(np.isneginf(scores), -np.inf, found)
 
 
