@@ -100,7 +100,7 @@ def rank_by_hand(
             return score, taken, -score + delta * taken
         scale = 1.0
         if settings.relation_scale:
-            scale = math.log1p(math.exp(float(model.free_scale.weight[relation])))
+            scale = math.log1p(math.exp(model.free_scale.weight[relation].item()))
         x = torch.tensor([max(0.0, -score) * scale], dtype=torch.float64)
         return score, taken, float(h.value_and_slope(x)[0]) + delta * taken
 

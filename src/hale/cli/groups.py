@@ -20,7 +20,7 @@ COMMAND_GROUPS: dict[str, tuple[str, ...]] = {
 
 OPTION_GROUPS: dict[str, tuple[str, ...]] = {
     "Most used": (
-        *("budget", "epochs", "trial", "model", "dim", "recipe", "remove"),
+        *("budget", "epochs", "trial", "trials", "model", "dim", "recipe", "remove"),
         *("out_folder", "folder", "overwrite", "resume", "plan", "help"),
     ),
     "The graph's files": (

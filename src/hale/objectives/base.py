@@ -69,6 +69,8 @@ class Objective(ABC):
     defaults: ClassVar[Mapping[str, object]] = {}
     by_dot: ClassVar[Mapping[str, object]] = {}
     space: ClassVar[Space] = ()  # what a search moves, in its order; empty where there is none
+    paper_space: ClassVar[Space] = ()  # the grid that the paper searched
+    revision: ClassVar[int] = 1  # of the loss: figures of an earlier one are of another strategy
 
     @classmethod
     @abstractmethod

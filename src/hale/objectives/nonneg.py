@@ -13,6 +13,7 @@ from hale.engine.blocks import Block
 from hale.models import Model, Similarity
 from hale.objectives.base import Loss, Objective
 from hale.objectives.scoring import Scoring, scoring_of
+from hale.objectives.space import Choice, Float, Space
 from hale.objectives.weighing import weighted_mean
 from hale.settings import Settings
 
@@ -40,6 +41,13 @@ class NonNeg(Objective):
         "leave_out_known": False,
         "learning_rate": 0.0005,  # faster, and positives end in a few points within the run
     }
+
+    space: ClassVar[Space] = (
+        Choice("batch_size", (512, 1024, 2048, 4096)),
+        Float("weight", 0.05, 20.0, log=True),
+        Float("learning_rate", 0.0001, 0.05, log=True),
+        Float("init_scale", 0.02, 0.3, log=True),
+    )
 
     def __init__(self, scoring: Scoring, *, weight: float = 1.0) -> None:
         self.scoring = scoring

@@ -1,9 +1,11 @@
-"""What kind of number a run's scores are: with biases or without, log odds or not."""
+"""What kind of system settings make: scores with biases or without, log odds or not."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from hale.models import Similarity, model_class
-from hale.objectives import objective_class
+from hale.objectives import Objective, objective_class
 from hale.settings import Settings
 
 
@@ -24,3 +26,11 @@ def not_in_nats(settings: Settings, similarity: Similarity) -> str | None:
     if has_biases(settings) and not plain and similarity != "dot":
         return "biases beside an activated or scaled distance rank by another score than trained"
     return None
+
+
+def recipe_kinds(given: Mapping[str, object], strategy: type[Objective]) -> list[str]:
+    """What a recipe may have a table by: the dimension, and an activation that is not usual."""
+    kinds = [f"d{given['dim']}"] if "dim" in given else []
+    usual = strategy.defaults.get("activation", Settings.model_fields["activation"].default)
+    activation = given.get("activation", usual)
+    return kinds if activation == usual else [*kinds, str(activation)]

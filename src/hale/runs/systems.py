@@ -11,7 +11,7 @@ from hale.errors import SettingsError
 from hale.models import MODELS, Model, Options, Similarity, model_class
 from hale.models.model_options import SIMILARITIES
 from hale.objectives import OBJECTIVES, Criterion, Objective, make_objective, objective_class
-from hale.runs.score_kind import has_biases, not_in_nats
+from hale.runs.score_kind import has_biases, not_in_nats, recipe_kinds
 from hale.settings import Settings, by_name, make_settings, parse_duration
 from hale.settings.recipes import chosen_by, recipe_values, tuned
 from hale.settings.recipes.rule import GraphCounts
@@ -48,6 +48,7 @@ def complete(
             model.name,
             budget=_budget(given),
             epochs=allowed_epochs,
+            kinds=recipe_kinds(chosen, strategy),
         ),
     }
     for one, other in (("alpha", "queries"), ("queries", "alpha")):
@@ -59,6 +60,8 @@ def complete(
     _fit_batch(filled, given)
     if filled.get("activation") == "identity":
         filled.setdefault("relation_scale", False)
+    elif "biases" not in given:  # a strategy has them for scores without a bound
+        filled.pop("biases", None)
     settings = make_settings(**filled)
     settings.model_fields_set.intersection_update(given)  # the rest was filled in
     return settings
@@ -124,8 +127,10 @@ def unused(strategy: type[Objective]) -> set[str]:
 
 
 def train_alike(one: Settings, other: Settings) -> bool:
-    """Whether two settings make the same run: what their strategy does not use does not count."""
-    idle = unused(objective_class(one.strategy))
+    """Whether two settings make the same weights: what their strategy does not use does not count,
+    nor what only ranks.
+    """
+    idle = unused(objective_class(one.strategy)) | {"cardinality"}
     return one.model_dump(exclude=idle) == other.model_dump(exclude=idle)
 
 
