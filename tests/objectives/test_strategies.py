@@ -197,7 +197,12 @@ SPACES: dict[str, list[tuple[object, ...]]] = {
         ("penalty", 1e-5, 0.1, True),
     ],
     "allneg-square": [],
-    "nonneg": [],
+    "nonneg": [
+        ("batch_size", 512, 1024, 2048, 4096),
+        ("weight", 0.05, 20.0, True),
+        ("learning_rate", 0.0001, 0.05, True),
+        ("init_scale", 0.02, 0.3, True),
+    ],
 }
 
 
