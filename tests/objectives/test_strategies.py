@@ -95,7 +95,7 @@ def test_what_python_gives_without_settings() -> None:
 @pytest.mark.parametrize(
     ("strategy", "model", "expected"),
     [
-        ("samneg", "rote", {"batch_size": 1024, "margin": 1.0, "relation_scale": False}),
+        ("samneg", "rote", {"batch_size": 1024, "margin": 0.0, "relation_scale": False}),
         ("samneg", "complex", {"batch_size": 1024, "margin": 0.0}),
         ("advneg", "rote", {"batch_size": 1024, "margin": 1.0}),
         ("allneg", "rote", {"batch_size": 128, "learning_rate": 0.01}),

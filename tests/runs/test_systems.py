@@ -114,12 +114,13 @@ def test_what_a_choice_brings_along() -> None:
     assert complete() == make_settings(), "HaLE's are the general ones"
 
 
-def test_the_margin_is_for_distances() -> None:
-    assert complete(model="rote", strategy="samneg").margin == 1.0
+def test_the_margin_is_for_distances_without_biases() -> None:
+    assert complete(model="rote", strategy="samneg").margin == 0.0
+    assert complete(model="rote", strategy="samneg", activation="hanon").margin == 1.0
     assert complete(model="rote", strategy="advneg").margin == 1.0
-    assert complete(model="complex", strategy="samneg").margin == 0.0
-    assert complete(model="complex", strategy="samneg", similarity="l2").margin == 1.0
-    assert complete(model="complex", strategy="samneg", margin=2).margin == 2.0
+    assert complete(model="complex", strategy="advneg").margin == 0.0
+    assert complete(model="complex", strategy="advneg", similarity="l2").margin == 1.0
+    assert complete(model="complex", strategy="advneg", margin=2).margin == 2.0
 
 
 def test_cross_entropy_starts_as_suits_the_similarity() -> None:

@@ -27,8 +27,8 @@ class SamNeg(Objective):
     Every negative weighs as much as a positive, as in the code of Chami et al. (2020): weighed 1/K
     each, they let all answers of a kind stand alike near. The negatives of a triple are drawn anew
     in every step, uniformly and with replacement; both directions are queries, so heads are
-    corrupted as well. Biases of heads and tails are trained too, unless an activation bounds f:
-    an f of at most 0 could not say that a triple is likely. The margin does the same for all alike.
+    corrupted as well. Biases of heads and tails are trained too: an f of at most 0 could not say
+    that a triple is likely. Beside an activation a margin does so for all alike.
     Where facts have weights both means are weighted by those of the positives.
     """
 
@@ -44,6 +44,7 @@ class SamNeg(Objective):
         "batch_size": 1024,
         "biases": True,
     }
+    activated: ClassVar[Mapping[str, object]] = {"biases": False, "margin": 1.0}
     space: ClassVar[Space] = (
         Choice("batch_size", (256, 512, 1024, 2048)),
         Choice("negatives", (50, 128, 256, 512)),

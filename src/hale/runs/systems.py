@@ -40,6 +40,7 @@ def complete(
         "strategy": strategy.name,
         **strategy.defaults,
         **(strategy.by_dot if _meets_by(model, strategy, given) == "dot" else {}),
+        **(strategy.activated if given.get("activation", "identity") != "identity" else {}),
         **model.defaults.get(strategy.name, {}),
         **recipe_values(
             str(given.get("recipe", "auto")),
@@ -60,8 +61,6 @@ def complete(
     _fit_batch(filled, given)
     if filled.get("activation") == "identity":
         filled.setdefault("relation_scale", False)
-    elif "biases" not in given:  # a strategy has them for scores without a bound
-        filled.pop("biases", None)
     settings = make_settings(**filled)
     settings.model_fields_set.intersection_update(given)  # the rest was filled in
     return settings
