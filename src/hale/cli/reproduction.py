@@ -63,8 +63,8 @@ def run_searches(cells: Iterable[Cell], work: Path, recipes: Path) -> None:
             continue
         err.print(f"{TRIALS} trials of {search.trial:g} s")
         try:
-            found = run_search(search, work=work, folder=recipes, announce=err.print)
+            tuned = run_search(search, work=work, folder=recipes, announce=err.print)
         except HaleError as error:  # the other rows can be searched all the same
             err.print(f"error: {error}", style="red")
             continue
-        out.print(f"{key}: validation MRR {found.mrr:.4f}, in {search.file(recipes)}")
+        out.print(f"{key}: validation MRR {tuned.mrr:.4f}, in {search.file(recipes)}")

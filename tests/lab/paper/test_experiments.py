@@ -249,7 +249,7 @@ def test_tables_show_ours_beside_the_papers(loaded: Graph, tmp_path: Path) -> No
     assert told["AMRI"] == "0.900", "1 - 10 / 100"
     assert told["epochs"] == "0.4, not converged"
     assert (told["time"], told["validation"]) == ("60 s", "3 s")
-    assert (told["machine"], told["commit"]) == ("Z80, 1 threads", "abc")
+    assert (told["machine"], told["commit"]) == ("Z80, 1 thread", "abc")
     assert told["95 %"] == "", "no file keeps the ranks"
     assert tenth[2] == "RotL (stale)"
     assert tenth[3] == "0.900", "each share has its row"

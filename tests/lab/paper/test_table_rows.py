@@ -104,3 +104,14 @@ def test_the_page_by_relation(graph: Graph, tmp_path: Path) -> None:
     assert "| HaLE, RotL | 0.375 | 0.000 | 1.000 | 1.000 | 1.000 | 1.000 |" in page
     assert "| HaLE, RotL | 0.500 / 0.250 | 0.500 / 0.250 |" in page
     assert "| HaLE, RotL, by the rule | 1.000 / 1.000 |" in page
+
+
+def test_ablations_meet_the_row_with_all_parts() -> None:
+    entries = {e.row: e for e in EXPERIMENTS["table5"].select(("wn18rr",))}
+    chosen = [entries[name] for name in ("HaLE-RotL", "w/o RelRatio", "HA + AllNeg")]
+    ranks = np.arange(1.0, 201.0)
+    finished = {e.row: finished_cell(e, key=e.row) for e in chosen}
+    kept = {"HaLE-RotL": ranks, "w/o RelRatio": 2 * ranks, "HA + AllNeg": ranks}
+    rows = rows_of(chosen, finished, lambda key: RankPair(kept[key]))
+    assert [row.rival_of for row in rows] == [None, rows[0], rows[0]]
+    assert [row.best for row in rows] == [True, False, False]

@@ -65,10 +65,10 @@ def write_triples(cells: Path, dataset: str, graph: Graph) -> None:
         return
     trained = np.zeros(len(graph.entities), dtype=bool)
     trained[graph.train[:, [0, 2]]] = True
-    arrays = {
+    arrays: dict[str, NDArray[Any]] = {
         "names": np.array(graph.relations.names),
         "relations": graph.test[:, 1].astype(np.uint16),
-        "seen": trained[graph.test[:, [0, 2]]].all(axis=1),
+        "seen": np.asarray(trained[graph.test[:, [0, 2]]].all(axis=1)),
     }
     _write(cells, dataset, arrays)
 
