@@ -71,7 +71,8 @@ def rule_fills_in(graph: Graph, values: Mapping[str, object]) -> bool:
     given = {name: value for name, value in by_name(values).items() if value is not None}
     model, strategy = _named(given)
     by_rule = str(given.get("recipe", "auto")) == "auto" and strategy.name == "hale"
-    return by_rule and not tuned(counts_of(graph), strategy.name, model.name)
+    kinds = recipe_kinds(given, strategy)
+    return by_rule and not tuned(counts_of(graph), strategy.name, model.name, kinds=kinds)
 
 
 def _named(given: Mapping[str, object]) -> tuple[type[Model], type[Objective]]:
@@ -123,14 +124,6 @@ def _refuse_unused(strategy: type[Objective], given: Mapping[str, object]) -> No
 def unused(strategy: type[Objective]) -> set[str]:
     """The settings that mean something to other strategies and nothing to this one."""
     return {name for other in OBJECTIVES.values() for name in other.uses} - strategy.uses
-
-
-def train_alike(one: Settings, other: Settings) -> bool:
-    """Whether two settings make the same weights: what their strategy does not use does not count,
-    nor what only ranks.
-    """
-    idle = unused(objective_class(one.strategy)) | {"cardinality"}
-    return one.model_dump(exclude=idle) == other.model_dump(exclude=idle)
 
 
 def _fit_batch(filled: dict[str, object], given: Mapping[str, object]) -> None:

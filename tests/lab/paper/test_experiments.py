@@ -17,6 +17,7 @@ import hale.lab.paper.cells as cells_module
 from hale.data.graph import Graph
 from hale.evaluation.evaluator import evaluate
 from hale.lab.paper import EXPERIMENTS, Cell, Entry, Filled, fill, is_current, read_cells
+from hale.lab.paper.cells import train_alike
 from hale.lab.paper.experiments import AS_IN_THE_PAPER
 from hale.lab.paper.figures import draw_curves, draw_functions, project_points
 from hale.lab.paper.published import FIVE, TABLE3, TABLE4, TABLE5
@@ -25,6 +26,7 @@ from hale.lab.paper.render import render_page, render_table
 from hale.lab.paper.table_rows import by_share, longest
 from hale.runs.run import Record, Run, Summary, load_run
 from hale.runs.systems import build_model, check, complete
+from hale.settings import make_settings
 from hale.settings.recipes import read_recipe, recipe_files, settings_in
 from hale.training.stopping import Clock
 
@@ -418,3 +420,12 @@ def test_points_are_projected_without_their_heights(
     content = json.loads((tmp_path / "points.json").read_text())
     assert content["points"] == np.round(expected[:, :2] / 3, 2).tolist()
     assert content["entities"] == list(range(24))
+
+
+def test_what_a_strategy_does_not_use_makes_no_other_run() -> None:
+    hale_run, sampled = make_settings(), make_settings(strategy="samneg")
+    assert train_alike(hale_run, hale_run.model_copy(update={"negatives": 7}))
+    assert not train_alike(hale_run, hale_run.model_copy(update={"gamma": 7.0}))
+    assert not train_alike(hale_run, sampled)
+    assert not train_alike(sampled, sampled.model_copy(update={"negatives": 7}))
+    assert train_alike(hale_run, hale_run.model_copy(update={"cardinality": True}))

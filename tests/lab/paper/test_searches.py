@@ -42,6 +42,9 @@ def test_which_rows_have_a_search_of_their_own() -> None:
         "HA + SamNeg": "samneg.rotl.hanon",
         "HA + AllNeg": "allneg.rotl.hanon",
     }
+    bare = row("table5", "wn18rr", "w/o Activation")
+    assert bare is not None
+    assert ("square", True) in bare.held, "as the row that it is compared with"
     whole = row("table5", "fb15k-237", "HaLE-RotL")
     assert whole is not None
     assert whole.table == "hale.rotl"

@@ -32,8 +32,8 @@ from hale.objectives import objective_class
 from hale.runs.header import SETTINGS
 from hale.runs.run import Run, load_run
 from hale.runs.score_kind import not_in_nats
-from hale.runs.systems import complete, train_alike
-from hale.settings import make_settings
+from hale.runs.systems import complete, unused
+from hale.settings import Settings, make_settings
 from hale.settings.recipes import read_recipe, recipe_files, settings_in
 from hale.training.observer import Observer
 from hale.training.start import train
@@ -209,6 +209,14 @@ def is_current(cell: Cell, filled: Filled) -> bool:
         return False
     asked = complete(load_quietly(cell.dataset), **cell.settings(filled.seed, filled.scale))
     return train_alike(asked, make_settings(**filled.settings))
+
+
+def train_alike(one: Settings, other: Settings) -> bool:
+    """Whether two settings make the same weights: what their strategy does not use does not count,
+    nor what only ranks.
+    """
+    idle = unused(objective_class(one.strategy)) | {"cardinality"}
+    return one.model_dump(exclude=idle) == other.model_dump(exclude=idle)
 
 
 @lru_cache(maxsize=1)

@@ -33,7 +33,7 @@ TRIAL_SECONDS = {
 }
 LOW = 32  # the dimension of a system's own table; others have one by their kind
 # What a search holds fixed of a row; all else that a row changes is taken from HaLE's own settings.
-HELD = ("model", "strategy", "activation", "relation_scale", "beta")
+HELD = ("activation", "relation_scale", "square", "beta")
 AWAY = {"square", "relation_scale"}  # taken from HaLE alone: a row that keeps its other settings
 
 
