@@ -250,20 +250,23 @@ struct Step {
     HALE_STEP(HALE_DECLARE)
 };
 
-// How many entities score above, and at or above, a threshold of each query.
-#define HALE_RANKS(FIELD)                                                       \
-    FIELD(int64_t, m)                /* queries */                              \
-    FIELD(int64_t, n)                /* entities, below 2^31 */                 \
-    FIELD(int64_t, d)                /* dimensions */                           \
-    FIELD(const float*, queries)     /* (m, d) */                               \
-    FIELD(const float*, entities)    /* (n, d) */                               \
-    FIELD(const float*, own)         /* (m,) added to all scores of a query */  \
-    FIELD(const float*, biases)      /* (n,) of the entities, or null */        \
-    FIELD(int32_t, by_distance)      /* squared distances, or inner products */ \
-    FIELD(int32_t, threads)                                                     \
-    FIELD(const float*, thresholds)  /* (m,) */                                 \
-    FIELD(int64_t*, higher)          /* (m,) */                                 \
-    FIELD(int64_t*, no_lower)        /* (m,) */                                 \
+// How many entities score above, and at or above, a threshold of each query; those that are marked,
+// a threshold of their own.
+#define HALE_RANKS(FIELD)                                                         \
+    FIELD(int64_t, m)                /* queries */                                \
+    FIELD(int64_t, n)                /* entities, below 2^31 */                   \
+    FIELD(int64_t, d)                /* dimensions */                             \
+    FIELD(const float*, queries)     /* (m, d) */                                 \
+    FIELD(const float*, entities)    /* (n, d) */                                 \
+    FIELD(const float*, own)         /* (m,) added to all scores of a query */    \
+    FIELD(const float*, biases)      /* (n,) of the entities, or null */          \
+    FIELD(int32_t, by_distance)      /* squared distances, or inner products */   \
+    FIELD(int32_t, threads)                                                       \
+    FIELD(const float*, thresholds)  /* (m,) */                                   \
+    FIELD(const uint8_t*, marks)     /* (n,) 1 where marked, or null: none is */  \
+    FIELD(const float*, marked)      /* (m,) thresholds of the marked, or null */ \
+    FIELD(int64_t*, higher)          /* (m,) */                                   \
+    FIELD(int64_t*, no_lower)        /* (m,) */                                   \
     FIELD(int32_t*, finite)          /* (m,) whether all scores were */
 
 struct Ranks {

@@ -7,6 +7,8 @@
 // A score is the same bits wherever it is computed, so that a target is equal to itself and to
 // entities with its vector: it starts from own_i + (b_j - |e_j|^2) and adds the products in the
 // order of the dimensions, each by `fused`. Counts are whole numbers, so threads change nothing.
+//
+// Where entities are marked, those meet another threshold of the same query.
 #include <algorithm>
 #include <cstdint>
 #include <vector>
@@ -32,6 +34,7 @@ struct Panels {
     Floats queries;         // panel after panel, each (d, its vectors)
     Floats own;             // (vectors,)
     Floats thresholds;      // (vectors,)
+    Floats marked;          // (vectors,) or empty
 
     explicit Panels(const Ranks& problem)
         : ask(problem),
@@ -39,7 +42,9 @@ struct Panels {
           factor(problem.by_distance ? 2.0f : 1.0f),
           queries(vectors * kLanes * problem.d),
           own(vectors * kLanes),
-          thresholds(vectors * kLanes) {
+          thresholds(vectors * kLanes),
+          marked(problem.marks ? vectors * kLanes : 0) {
+        if (ask.marks) std::copy(ask.marked, ask.marked + ask.m, marked.begin());
         std::copy(ask.own, ask.own + ask.m, own.begin());
         std::copy(ask.thresholds, ask.thresholds + ask.m, thresholds.begin());
         for (int64_t first = 0; first < vectors; first += width()) {
@@ -78,6 +83,8 @@ class Counter {
             for (int64_t j = 0; j < rows; ++j) {
                 base[j] =
                     shared_by(ask.entities, ask.biases, ask.by_distance, ask.d, start + j);
+                limits[j] = ask.marks && ask.marks[start + j] ? all.marked.begin()
+                                                              : all.thresholds.begin();
             }
             for (int64_t first = 0; first < all.vectors; first += all.width()) {
                 const int64_t vectors = std::min(all.width(), all.vectors - first);
@@ -122,10 +129,10 @@ class Counter {
             }
         }
         UNROLL for (int v = 0; v < V; ++v) {
-            const Vec threshold = load(&all.thresholds[(first + v) * kLanes]);
             IVec above = counts[2 * (first + v)], beside = counts[2 * (first + v) + 1];
             Vec odd = strange[first + v];
             UNROLL for (int r = 0; r < R; ++r) {
+                const Vec threshold = load(limits[j + r] + (first + v) * kLanes);
                 above += acc[r][v] > threshold;  // true is -1
                 beside += acc[r][v] >= threshold;
                 odd = fused(acc[r][v], Vec{}, odd);  // NaN from infinity and NaN, and it stays
@@ -141,6 +148,7 @@ class Counter {
     std::vector<IVec> counts;  // of each vector of queries: minus those above, and not below
     std::vector<Vec> strange;  // of each vector of queries: 0, or NaN once a score was not finite
     float base[kTile];
+    const float* limits[kTile];  // which thresholds an entity of the tile meets
 };
 
 void count_above(const Ranks& ask) {

@@ -73,3 +73,11 @@ def test_a_run_that_cannot_be_written_is_evaluated_all_the_same(trained: Path) -
     assert result.exit_code == 0
     assert "both directions" in result.stdout
     assert "warning: not kept with the run" in result.stderr
+
+
+def test_both_ways_of_ranking_are_told(trained: Path) -> None:
+    plain = as_json(hale("evaluate", trained, "--no-cardinality", "--json"))
+    ruled = as_json(hale("evaluate", trained, "--cardinality", "--json"))
+    assert "vectors_alone" not in plain
+    assert ruled["vectors_alone"]["mrr"] == plain["mrr"]
+    assert "vectors alone" in hale("evaluate", trained, "--cardinality").stdout

@@ -15,7 +15,7 @@ def test_reproduce_lists_renders_and_refuses(
     monkeypatch.chdir(tmp_path)
     listed = hale("reproduce", "table3", "--dataset", "wn18rr", "--model", "rotl", "--list")
     assert "wn18rr-hale-rotl-32-s0-x1" in listed.stdout
-    assert "2 cells" in listed.stdout
+    assert "3 cells" in listed.stdout  # SamNeg, HaLE, and HaLE as in the paper
     row = hale(
         "reproduce", "table5", "--dataset", "wn18rr", "--system", "hale-rotl-square", "--list"
     )
@@ -32,3 +32,19 @@ def test_reproduce_lists_renders_and_refuses(
         result = hale("reproduce", *arguments)
         assert result.exit_code == 2
         assert says in result.stderr
+
+
+def test_the_status_of_the_plan(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    found = as_json(hale("reproduce", "--status", "--out", "results", "--json"))
+    assert {cell["state"] for cell in found["cells"]} == {"missing"}
+    hours = sum(cell["seconds"] for cell in found["cells"]) / 3600
+    assert found["hours"]["cells"] == pytest.approx(hours)
+    shown = hale("reproduce", "--status", "--out", "results").stdout
+    assert "wn18rr-samneg-rotl-32-s0-x1" in shown
+    assert "h of training left" in shown
+    listed = hale("reproduce", "planned", "--dataset", "wn18rr", "--system", "hale-rotl", "--list")
+    assert "wn18rr-hale-rotl-32-s2-x1" in listed.stdout
+    refused = hale("reproduce", "table3", "--tune")
+    assert refused.exit_code == 2
+    assert "--recipes" in refused.stderr

@@ -30,3 +30,13 @@ def test_the_engine_is_told() -> None:
     )
     assert as_json(hale("show", "--engine", "--json"))["engine"] == "native"
     assert hale("show").exit_code == 2
+
+
+def test_what_is_told_of_relations(trained: Path) -> None:
+    found = as_json(hale("show", trained, "--relations", "--json"))["relations"]
+    assert found["next"]["facts"] > 0
+    assert set(found["next"]) >= {"functional", "inverse_functional", "symmetric", "loops", "heads"}
+    shown = hale("show", trained, "--relations")
+    assert shown.exit_code == 0
+    assert "next" in shown.stdout
+    assert "delta" in shown.stdout

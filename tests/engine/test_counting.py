@@ -7,6 +7,7 @@ import torch
 
 from hale.engine.counting import (
     Comparison,
+    Marked,
     count_above,
     plain_count_above,
     plain_score_pairs,
@@ -148,3 +149,22 @@ def test_rows_that_do_not_lie_together_go_by_torch(engine: str) -> None:
     assert Comparison(torch.zeros(1, 2), table[:, :2].contiguous(), True).fits() == (
         engine != "tiles"
     )
+
+
+@pytest.mark.parametrize("by_distance", [True, False])
+def test_marked_entities_meet_their_own_threshold(engine: str, by_distance: bool) -> None:
+    for m, n in SIZES:
+        compared = whole_numbers(m, n, 5, by_distance=by_distance, biases=True)
+        draws = torch.Generator().manual_seed(n)
+        marks = torch.randint(0, 2, (n,), generator=draws).bool()
+        limits = torch.randint(-9, 9, (2, m), generator=draws).float()
+        limits[1, 0] = torch.inf
+        found = count_above(compared, limits[0], Marked(marks, limits[1]))
+        expected = plain_count_above(compared, limits[0], Marked(marks, limits[1]))
+        assert all(torch.equal(a, b) for a, b in zip(found, expected, strict=True))
+        scores = plain_score_pairs(compared, torch.zeros(n, dtype=torch.long), torch.arange(n))
+        above = sum(
+            s > (limits[1, 0] if taken else limits[0, 0]).item()
+            for s, taken in zip(scores.tolist(), marks.tolist(), strict=True)
+        )
+        assert found[0][0] == above

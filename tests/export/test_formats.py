@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 
 import numpy as np
@@ -179,6 +180,17 @@ def test_an_export_says_which_relations_do_not_loop(tmp_path: Path) -> None:
     run.model.may_loop[1::2] = False
     about = export_run(run, tmp_path / "bound")
     assert about["without_loops"] == [run.graph.relations[1]]
+
+
+def test_an_export_says_who_stands_back(tmp_path: Path) -> None:
+    """'twice' has 15 facts, each with a tail and a head of its own, of 20 entities: p = 1/17."""
+    run = line_run()
+    assert export_run(run, tmp_path / "alone")["cardinality"] == {}
+    run.settings = run.settings.model_copy(update={"cardinality": True})
+    about = export_run(run, tmp_path / "ruled")
+    seen = (15 + 1) / (20 + 2)
+    delta = math.log((16 / 17) / (1 - seen)) - math.log((1 / 17) / seen)
+    assert about["cardinality"]["twice"] == {"tails": round(delta, 4), "heads": round(delta, 4)}
 
 
 def test_an_export_after_a_replacement_that_was_killed(tmp_path: Path) -> None:

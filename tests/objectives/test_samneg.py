@@ -11,6 +11,8 @@ from hale.data.graph import Graph
 from hale.engine.activations import Activation, Hanon, Identity
 from hale.objectives import AdvNeg, SamNeg
 from hale.objectives.scoring import Scoring
+from hale.runs.score_kind import has_biases
+from hale.runs.systems import complete
 from tests.objectives.scalars import build, f, is_left_alone, softplus
 
 KINDS = [
@@ -50,10 +52,12 @@ def test_against_scalars(
     for (head, relation, tail), others in zip(batch.tolist(), drawn.tolist(), strict=True):
         positives += softplus(-f(model, head, relation, tail, h, scaled=scaled) - 0.7)
         scores = [f(model, head, relation, e, h, scaled=scaled) + 0.7 for e in others]
-        weights = [math.exp(0.5 * s) if adversarial else 1.0 for s in scores]
-        negatives += sum(
-            w / sum(weights) * softplus(s) for w, s in zip(weights, scores, strict=True)
-        )
+        weights = [math.exp(0.5 * s) for s in scores]
+        total = sum(weights)
+        shares = [w / total if adversarial else 1.0 for w in weights]
+        negatives += sum(w * softplus(s) for w, s in zip(shares, scores, strict=True))
+    if not adversarial:  # a positive and three negatives weigh a quarter each
+        positives, negatives = positives / 4, negatives / 4
     assert loss.parts["positives"].item() == pytest.approx(positives / len(batch))
     assert loss.parts["negatives"].item() == pytest.approx(negatives / len(batch))
     assert loss.total.item() == pytest.approx((positives + negatives) / len(batch))
@@ -69,11 +73,11 @@ def test_adversarial_weights_are_constants(graph: Graph) -> None:
     torch.testing.assert_close(scores.grad, weights * scores.detach().sigmoid() / 4)
 
 
-def test_no_temperature_is_samneg(graph: Graph) -> None:
+def test_without_temperature_negatives_weigh_alike(graph: Graph) -> None:
     scoring = Scoring(Identity(), relation_scale=False)
     scores = torch.randn(4, 5)
     even = AdvNeg(scoring, temperature=0.0).weigh(scores)
-    torch.testing.assert_close(even, SamNeg(scoring).weigh(scores))
+    torch.testing.assert_close(5 * even, SamNeg(scoring, negatives=5).weigh(scores))
 
 
 @pytest.mark.parametrize("name", ["rote", "roth", "complex"])
@@ -97,10 +101,20 @@ def test_negatives_are_drawn_from_all_entities_anew(graph: Graph) -> None:
 
 @pytest.mark.parametrize("kind", [SamNeg, AdvNeg])
 def test_closed_form_at_zero(graph: Graph, kind: type[SamNeg]) -> None:
-    """All scores 0: both parts are ln 2, whatever the weights."""
+    """All scores 0: a softmax of weights and a positive sum to 2 ln 2, equal weights to ln 2."""
     model = build(graph, "complex")
     with torch.no_grad():
         model.entity.weight.zero_()
     objective = kind(Scoring(Identity(), relation_scale=False), negatives=7)
     loss = objective(model, torch.tensor(graph.train), torch.Generator())
-    assert loss.total.item() == pytest.approx(2 * math.log(2))
+    parts = 2 if kind is AdvNeg else 1
+    assert loss.total.item() == pytest.approx(parts * math.log(2))
+
+
+@pytest.mark.parametrize(("model", "expected"), [("rote", True), ("complex", True)])
+def test_biases_come_with_it(model: str, expected: bool) -> None:
+    """But for a bounded score; and who says otherwise is heard."""
+    assert has_biases(complete(strategy="samneg", model=model)) is expected
+    assert not has_biases(complete(strategy="samneg", model="rote", activation="hanon"))
+    assert not has_biases(complete(strategy="samneg", model=model, biases=False))
+    assert not has_biases(complete(strategy="advneg", model=model))

@@ -95,7 +95,7 @@ def test_what_python_gives_without_settings() -> None:
 @pytest.mark.parametrize(
     ("strategy", "model", "expected"),
     [
-        ("samneg", "rote", {"batch_size": 1024, "margin": 1.0, "relation_scale": False}),
+        ("samneg", "rote", {"batch_size": 1024, "margin": 0.0, "relation_scale": False}),
         ("samneg", "complex", {"batch_size": 1024, "margin": 0.0}),
         ("advneg", "rote", {"batch_size": 1024, "margin": 1.0}),
         ("allneg", "rote", {"batch_size": 128, "learning_rate": 0.01}),
@@ -197,7 +197,12 @@ SPACES: dict[str, list[tuple[object, ...]]] = {
         ("penalty", 1e-5, 0.1, True),
     ],
     "allneg-square": [],
-    "nonneg": [],
+    "nonneg": [
+        ("batch_size", 512, 1024, 2048, 4096),
+        ("weight", 0.05, 20.0, True),
+        ("learning_rate", 0.0001, 0.05, True),
+        ("init_scale", 0.02, 0.3, True),
+    ],
 }
 
 

@@ -21,7 +21,6 @@ from hale.runs.systems import (
     count_parameters,
     similarity_of,
     strategies_for,
-    train_alike,
 )
 from hale.settings import make_settings
 from hale.training.stopping import Clock
@@ -114,12 +113,13 @@ def test_what_a_choice_brings_along() -> None:
     assert complete() == make_settings(), "HaLE's are the general ones"
 
 
-def test_the_margin_is_for_distances() -> None:
-    assert complete(model="rote", strategy="samneg").margin == 1.0
+def test_the_margin_is_for_distances_without_biases() -> None:
+    assert complete(model="rote", strategy="samneg").margin == 0.0
+    assert complete(model="rote", strategy="samneg", activation="hanon").margin == 1.0
     assert complete(model="rote", strategy="advneg").margin == 1.0
-    assert complete(model="complex", strategy="samneg").margin == 0.0
-    assert complete(model="complex", strategy="samneg", similarity="l2").margin == 1.0
-    assert complete(model="complex", strategy="samneg", margin=2).margin == 2.0
+    assert complete(model="complex", strategy="advneg").margin == 0.0
+    assert complete(model="complex", strategy="advneg", similarity="l2").margin == 1.0
+    assert complete(model="complex", strategy="advneg", margin=2).margin == 2.0
 
 
 def test_cross_entropy_starts_as_suits_the_similarity() -> None:
@@ -131,14 +131,6 @@ def test_cross_entropy_starts_as_suits_the_similarity() -> None:
     assert start("transe") == start("rotl") == start("complex", similarity="l2") == by_distance
     assert start("complex") == start("conve") == start("distmult", similarity="dot") == by_dot
     assert start("rescal", batch_size=64) == (64, 0.003)
-
-
-def test_what_a_strategy_does_not_use_makes_no_other_run() -> None:
-    hale_run, sampled = make_settings(), make_settings(strategy="samneg")
-    assert train_alike(hale_run, hale_run.model_copy(update={"negatives": 7}))
-    assert not train_alike(hale_run, hale_run.model_copy(update={"gamma": 7.0}))
-    assert not train_alike(hale_run, sampled)
-    assert not train_alike(sampled, sampled.model_copy(update={"negatives": 7}))
 
 
 def test_regularised_where_it_is_needed() -> None:

@@ -11,10 +11,12 @@ import pytest
 
 from hale.data.datasets import CATALOG
 from hale.data.graph import Graph, Vocabulary
+from hale.engine.activations import ACTIVATIONS
 from hale.engine.estimate import spread_bound
 from hale.errors import InputError, SettingsError
 from hale.models import MODELS
 from hale.objectives import OBJECTIVES
+from hale.runs.score_kind import recipe_kinds
 from hale.runs.systems import check, common, complete
 from hale.settings import recipes
 from hale.settings.recipes import (
@@ -23,6 +25,7 @@ from hale.settings.recipes import (
     read_recipe,
     recipe_files,
     recipe_values,
+    searched_in,
     settings_in,
 )
 from hale.settings.recipes.rule import GraphCounts, block_for, by_rule
@@ -177,14 +180,48 @@ def test_every_recipe_that_ships_is_usable_and_says_how_it_was_found(name: str) 
         dataset = CATALOG[name]
         assert content["entities"] == dataset.num_entities
         assert content["train"] == dataset.counts[0]
-    for strategy in content.keys() & OBJECTIVES.keys():
-        for model, table in content[strategy].items():
-            chosen = "rote" if model == "any" else model
-            assert chosen in MODELS
-            for part in (table, *([table["long"]] if "long" in table else [])):
-                assert part["found"]
-                values = {key: value for key, value in part.items() if key not in NO_SETTINGS}
-                check(complete(None, strategy=strategy, model=chosen, **values))
+    searched = [content[graph] for graph in content if name == "paper" and graph in CATALOG]
+    for tables in (content, *searched):
+        for strategy in tables.keys() & OBJECTIVES.keys():
+            for model, table in tables[strategy].items():
+                chosen = "rote" if model == "any" else model
+                assert chosen in MODELS
+                own = {key: part for key, part in table.items() if isinstance(part, dict)}
+                plain = {key: part for key, part in table.items() if key not in own}
+                for kind, part in {"": plain, **own}.items():
+                    if not part and own:  # a system that has settings by its kind alone
+                        continue
+                    assert part["found"]
+                    values = {key: value for key, value in part.items() if key not in NO_SETTINGS}
+                    if kind in ACTIVATIONS:
+                        values |= {"activation": kind, "relation_scale": True}
+                    check(complete(None, strategy=strategy, model=chosen, **values))
+
+
+def test_tables_by_dimension_and_activation(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A kind's own table goes before the model's, and says how it was searched."""
+    text = (
+        "entities = 4\ntrain = 9\n[hale.any]\ngamma = 1.0\nbeta = 2.0\n[hale.rote]\n"
+        "gamma = 3.0\n[hale.rote.d256]\ngamma = 5.0\ntrials = 12\ntrial = 30.0\n"
+        "[hale.rote.identity]\nweight = 0.25\n"
+    )
+    path = tmp_path / "toy.toml"
+    path.write_text(text)
+    content = read_recipe(path)
+    assert settings_in(content, "hale", "rote") == {"gamma": 3.0, "beta": 2.0}
+    high = settings_in(content, "hale", "rote", kinds=["d256"])
+    assert high == {"gamma": 5.0, "beta": 2.0}
+    assert searched_in(content, "hale", "rote", ["d256"]) == (12, 30.0)
+    assert searched_in(content, "hale", "rote") is None
+    monkeypatch.setattr(recipes, "recipe_files", lambda: {"toy": path})
+    graph = GraphCounts("toy", 4, 9)
+    assert recipe_values("auto", graph, "hale", "rote", kinds=["d256"])["gamma"] == 5.0
+    objective = OBJECTIVES["hale"]
+    assert recipe_kinds({"dim": 256}, objective) == ["d256"]
+    assert recipe_kinds({"dim": 32, "activation": "identity"}, objective) == ["d32", "identity"]
+    assert recipe_kinds({"activation": "identity"}, OBJECTIVES["samneg"]) == []
 
 
 @pytest.mark.parametrize("name", ["paper", *recipe_files()])

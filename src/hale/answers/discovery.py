@@ -74,7 +74,9 @@ def discover(
     (``Limits``). Memory does not grow with N. Known facts of every split are left out, and so are
     facts of an entity with itself where the relation has none. Facts have a probability where a
     calibration is kept with the run. Scores of one relation are comparable; those of different
-    relations only roughly, since each has its own scale.
+    relations only roughly, since each has its own scale. Under the cardinality rule a fact stands
+    back whose tail answers the relation for another head, or whose head has its value already,
+    where training facts say that few have two; scores are the model's still.
     """
     check(k)
     keep_freed_memory()
@@ -149,21 +151,23 @@ class _Work:
 
 def _best_of(work: _Work, relations: list[int], k: int) -> Iterator[MissingFact]:
     """The k best missing facts of some relations together, best first."""
-    best: Scores = np.empty(0, dtype=np.float32)
+    best: Scores = np.empty(0, dtype=np.float32)  # where they stand, and what they score
+    scores: Scores = np.empty(0, dtype=np.float32)
     facts: Ids = np.empty((0, 3), dtype=np.int64)
     for relation in relations:
         heads = work.given(relation)
         end = work.done + len(heads)
         known = work.graph.known_answers
         for block in work.scorer.blocks(heads, np.full(len(heads), relation), known):
-            values, places = work.scorer.best_of_all(block.scores, k)
+            asked = heads[block.rows]
+            values, standing, places = work.scorer.best_facts(block, asked, relation, k)
             rows, columns = np.divmod(places, block.scores.shape[1])
             tails = block.entities.cpu().numpy()[columns]
-            given = heads[block.rows[rows]]
-            fresh = np.stack([given, np.full(len(rows), relation), tails], axis=1)
-            best, facts = np.concatenate([best, values]), np.concatenate([facts, fresh])
+            fresh = np.stack([asked[rows], np.full(len(rows), relation), tails], axis=1)
+            best, facts = np.concatenate([best, standing]), np.concatenate([facts, fresh])
+            scores = np.concatenate([scores, values])
             order = np.argsort(-best, kind="stable")[:k]
-            best, facts = best[order], facts[order]
+            best, scores, facts = best[order], scores[order], facts[order]
             if block.last:
                 work.asked(len(block.rows))
         work.reach(end)
@@ -171,7 +175,9 @@ def _best_of(work: _Work, relations: list[int], k: int) -> Iterator[MissingFact]
     sure: list[float | None] = [None] * len(facts)
     if work.calibration is not None:
         sure = list(work.calibration.probability_of(work.run, facts))
-    for rank, (score, fact) in enumerate(zip(best.tolist(), facts.tolist(), strict=True), start=1):
+    for rank, (score, fact) in enumerate(
+        zip(scores.tolist(), facts.tolist(), strict=True), start=1
+    ):
         head, tail = graph.entities[fact[HEAD]], graph.entities[fact[TAIL]]
         yield MissingFact(
             rank=rank,

@@ -12,10 +12,12 @@ import torch
 
 from hale.answers.arrays import HEAD, RELATION, TAIL
 from hale.answers.neighborhood import distances_from
+from hale.answers.paths import PathRule, path_rules
 from hale.data.graph import SPLITS, Split
 from hale.data.results import Framed, frame_of_records
 from hale.errors import InputError
 from hale.evaluation.calibration import calibration_of, kept_calibration
+from hale.evaluation.cardinality_rule import rule_of
 from hale.evaluation.ranks import filtered_ranks
 from hale.runs.run import RunSource, open_run
 
@@ -57,6 +59,7 @@ class Explanation(Framed):
     split: Split | None  # that holds the fact, None if the graph does not know it
     support: tuple[Support, ...]
     probability: float | None = None  # None while the run's scores are not calibrated
+    paths: tuple[PathRule, ...] = ()  # rules of train that lead from head to tail
 
     @property
     def known(self) -> bool:
@@ -68,7 +71,8 @@ class Explanation(Framed):
         found = asdict(self)
         if self.probability is None:
             del found["probability"]
-        return {**found, "support": [asdict(fact) for fact in self.support]}
+        paths = [{**asdict(rule), "confidence": rule.confidence} for rule in self.paths]
+        return {**found, "support": [asdict(fact) for fact in self.support], "paths": paths}
 
     def to_polars(self) -> pl.DataFrame:
         """The supporting facts, a row each."""
@@ -89,15 +93,18 @@ def why(run: RunSource, head: str, relation: str, tail: str, *, k: int = 5) -> E
 
     Nearest are those of the same relation whose head and tail are nearest to the
     fact's own, by the sum of their squared distances. The fact itself is not
-    among them. The probability is that of the calibration kept with the run, or
-    of one made now; without validation triples that tell anything there is none.
+    among them. Beside them stand the k most trustworthy rules by which other facts of train lead
+    from head to tail (``path_rules``). The probability is that of the calibration kept with the
+    run, or of one made now; without validation triples that tell anything there is none.
     """
     if k < 1:
         raise InputError(f"The number of supporting facts is at least 1, got {k}.")
     run = open_run(run)
     graph, model = run.graph, run.model
     fact = np.array([[graph.entity_id(head), graph.relations.id(relation), graph.entity_id(tail)]])
-    tail_rank, head_rank = filtered_ranks(model, graph.both_directions(fact), graph.known_answers)
+    tail_rank, head_rank = filtered_ranks(
+        model, graph.both_directions(fact), graph.known_answers, rule=rule_of(run)
+    )
     ids = torch.tensor(fact, device=model.entities().device)
     code = int(graph.split_index.codes(fact)[0])
 
@@ -132,6 +139,7 @@ def why(run: RunSource, head: str, relation: str, tail: str, *, k: int = 5) -> E
         num_entities=len(graph.entities),
         split=None if code < 0 else SPLITS[code],
         probability=probability,
+        paths=tuple(path_rules(graph, (int(fact[0, 0]), int(fact[0, 1]), int(fact[0, 2])), k=k)),
         support=tuple(
             Support(
                 *named(int(same[row, HEAD])),

@@ -14,6 +14,7 @@ from hale.data.known_answers import KnownAnswers
 from hale.engine.topk import top
 from hale.evaluation.candidate_scores import CandidateScores, best_candidates, score_candidates
 from hale.evaluation.candidates import Candidates
+from hale.evaluation.cardinality_rule import rule_of
 from hale.evaluation.spans import chunk_size, refuse_non_finite, spans_of, width_of
 from hale.models import Model
 from hale.models.base import LAST
@@ -34,6 +35,7 @@ class Scorer:
 
     def __init__(self, run: Run, candidates: Candidates) -> None:
         self.model: Model = run.model
+        self.rule = rule_of(run)
         self.candidates = candidates
         self.scaled = run.settings.relation_scale
         self.device = self.model.entities().device
@@ -66,7 +68,7 @@ class Scorer:
         Which of the queries they are comes first, (b,); see ``best_candidates``.
         """
         for rows, values, entities in best_candidates(
-            self.model, given, relations, k, self.candidates, without
+            self.model, given, relations, k, self.candidates, without, self.rule
         ):
             yield rows, *self._told(values, entities)
 
@@ -114,5 +116,43 @@ class Scorer:
         kept = values[0] > -np.inf
         return values[0, kept], places[0, kept]
 
-    def _tensor(self, ids: Ids | Marks) -> Tensor:
+    def best_facts(
+        self, block: CandidateScores, heads: Ids, relation: int, k: int
+    ) -> tuple[Scores, Scores, Ids]:
+        """The k best facts of a block of one relation and heads (b,), known ones left out.
+
+        -> (j,) scores, (j,) scores of where they stand, (j,) places as in ``best_of_all``. Facts of
+        different heads compete here, so the rule looks at both ends: a tail that is taken stands
+        back, and so does a head that is, as an answer to the tail: it has its value already.
+        """
+        values, places = self.best_of_all(block.scores, k)
+        if self.rule is None:
+            return values, values, places
+        there, width = block.entities.cpu().numpy(), block.scores.shape[1]
+        relations = np.full(len(heads), relation)
+        tails = self.rule.marks(heads, relations, there)
+        back = int(self.rule.back(relations[:1])[0])
+        has = self.rule.known.counts(heads, relations) > 0
+        ends = np.where(has, self.rule.deltas[back], 0.0)
+        if tails is None and not ends.any():
+            return values, values, places
+        found: list[tuple[Scores, Scores, Ids]] = []
+        for nats in np.unique(ends).tolist():
+            rows = np.flatnonzero(ends == nats)
+            mine = self._tensor(rows)
+            for taken in (False, True) if tails is not None else (False,):
+                scores = block.scores[mine]
+                if tails is not None:
+                    scores = scores.masked_fill(tails[mine] != taken, -torch.inf)
+                values, places = self.best_of_all(scores, k)
+                off = np.full(len(values), nats + taken * self.rule.deltas[relation])
+                asked = np.full(len(values), relation)
+                moved = self.rule.lowered(self._tensor(values), asked, off).cpu().numpy()
+                row, column = np.divmod(places, width)
+                found.append((values, moved, rows[row] * width + column))
+        values, moved, places = (np.concatenate(part) for part in zip(*found, strict=True))
+        order = np.argsort(-moved, kind="stable")[:k]
+        return values[order], moved[order], places[order]
+
+    def _tensor(self, ids: Ids | Marks | Scores) -> Tensor:
         return torch.tensor(ids, device=self.device)

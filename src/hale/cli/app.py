@@ -34,7 +34,7 @@ COMMANDS = {
     "discover": "Find the most plausible facts that the graph lacks.",
     "find": "Find entities and relations by a part of their name or label.",
     "neighbors": "List the entities whose vectors are nearest to one.",
-    "why": "Explain a fact: its rank and score, and the nearest known facts that support it.",
+    "why": "Explain a fact: its rank and score, and the known facts and rules that support it.",
     "models": "List the models: query vector, similarity, parameters at N, R and d, strategies.",
     "strategies": "List the training strategies: their losses and the models they go with.",
     "evaluate": "Rank a split of a run's graph: filtered, over all entities, in both directions.",

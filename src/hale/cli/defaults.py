@@ -93,10 +93,16 @@ def told_defaults() -> dict[str, str]:
     names = [name for name in Settings.model_fields if flags_of(name).unset == BY_SYSTEM]
     told = {name: str(default_of(name)) for name in names}
     with_biases = [kind.name for kind in MODELS.values() if kind.own_biases]
-    taking = [kind.name for kind in OBJECTIVES.values() if kind.takes_biases]
+    always = [kind.name for kind in OBJECTIVES.values() if kind.defaults.get("biases")]
+    taking = [
+        kind.name
+        for kind in OBJECTIVES.values()
+        if kind.takes_biases and not kind.defaults.get("biases")
+    ]
     told |= {
         "strategy": ", ".join(f"{name} {BY[by]}" for by, name in OWN_STRATEGIES.items()),
-        "biases": f"for {_list(with_biases)} under {_list(taking)}",
+        "biases": f"without an activation under {_list(always)}; for {_list(with_biases)} under "
+        f"{_list(taking)}",
         "dropout_start": "dropout throughout",
     }
     # What the rule gives to a graph without a recipe.
@@ -105,6 +111,7 @@ def told_defaults() -> dict[str, str]:
         ("weight", f"{rule.FEW_WEIGHT:g} to {rule.SEVERAL_WEIGHT:g} by the graph's density"),
         ("dropout", f"up to {rule.DENSE_DROPOUT:g} by the graph's density"),
         ("dropout_start", "0"),
+        ("cardinality", "yes"),
         ("near", f"{rule.NEAR:g} where a model takes it"),
         ("block", f"{rule.BLOCK} or more by the bound"),
         ("batch_size", f"{rule.TRIPLES_A_STEP}, by the graph's size and the time"),

@@ -27,6 +27,13 @@ def evaluate(
             "--typed", help="Rank among entities of the types that a relation's answers have."
         ),
     ] = False,
+    cardinality: Annotated[
+        bool | None,
+        typer.Option(
+            "--cardinality/--no-cardinality",
+            help="Rank by the cardinality rule, or by the vectors alone. [as the run does]",
+        ),
+    ] = None,
     of_type: OfType = None,
     type_relation: TypeRelation = None,
     within: Within = None,
@@ -37,10 +44,11 @@ def evaluate(
     """Rank a split of a run's graph: filtered, over all entities, in both directions.
 
     With --typed, --type or --within among some entities alone: figures of another kind, which are
-    told apart; those of --typed are kept with the run beside the ordinary ones.
+    told apart; those of --typed are kept with the run beside the ordinary ones. By the cardinality
+    rule, the figures of the vectors alone stand beside.
     """
     from hale.cli.progress import query_progress
-    from hale.cli.tables import metrics_table
+    from hale.cli.tables import metrics_table, without_rule
     from hale.engine.device import use_threads
     from hale.evaluation.evaluator import evaluate as evaluate_run
     from hale.runs.run import load_run
@@ -54,6 +62,7 @@ def evaluate(
             ties=ties,  # type: ignore[arg-type]
             follow=follow,
             typed=typed,
+            cardinality=cardinality,
             types=of_type or None,
             type_relation=type_relation,
             within=within,
@@ -62,14 +71,17 @@ def evaluate(
     if as_json:
         print_json({"run": str(run), **report})
     else:
-        rows = {"both directions": report, **report["by_direction"]}
+        rows = {"both directions": report, **report["by_direction"], **without_rule(report)}
         if by_relation:
             rows |= report["by_relation"]
         among = f", among entities {found.candidates}" if found.candidates else ""
-        out.print(metrics_table(rows, f"{loaded.graph.name}, {split} split, filtered{among}"))
+        ruled = ", by the cardinality rule" if found.vectors_alone else ""
+        title = f"{loaded.graph.name}, {split} split, filtered{among}{ruled}"
+        out.print(metrics_table(rows, title))
         if found.missed:
             err.print(f"{found.missed:,} targets were no candidates, and count as the last of all")
-    if ties == "mean" and (typed or found.candidates is None):
+    own = cardinality is None or cardinality == loaded.settings.cardinality
+    if ties == "mean" and own and (typed or found.candidates is None):
         try:
             loaded.save_metrics(f"{split} (typed)" if typed else split, report)
         except RunError as error:  # a shared run that only others may write to

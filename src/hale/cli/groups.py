@@ -20,7 +20,7 @@ COMMAND_GROUPS: dict[str, tuple[str, ...]] = {
 
 OPTION_GROUPS: dict[str, tuple[str, ...]] = {
     "Most used": (
-        *("budget", "epochs", "trial", "model", "dim", "recipe", "remove"),
+        *("budget", "epochs", "trial", "trials", "model", "dim", "recipe", "remove"),
         *("out_folder", "folder", "overwrite", "resume", "plan", "help"),
     ),
     "The graph's files": (
@@ -32,7 +32,10 @@ OPTION_GROUPS: dict[str, tuple[str, ...]] = {
     ),
     "Where and how": ("threads", "device", "seed", "track", "as_json"),
     "New facts against old ones": ("anchor", "focus", "rate", "tolerance"),
-    "The model": ("similarity", "loops", "heights", "near", "biases", "dropout", "dropout_start"),
+    "The model": (
+        *("similarity", "loops", "cardinality", "heights", "near", "biases"),
+        *("dropout", "dropout_start"),
+    ),
     "The loss": (
         *("strategy", "activation", "gamma", "gamma_two_way", "beta", "weight", "queries"),
         *("block", "square", "relation_scale", "leave_out_known"),

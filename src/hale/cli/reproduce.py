@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from hale.lab.paper import Entry
 
 RESULTS = Path("docs/results")
+RECIPES = Path("src/hale/settings/recipes")
+PLANNED = "planned"
 
 
 @reporting
@@ -23,7 +25,8 @@ def reproduce(
     what: Annotated[
         str | None,
         typer.Argument(
-            help="table3, table4, table5, figure2, figure3, figure4 or improvements.",
+            help="table3, table4, table5, figure2, figure3, figure4, improvements, or planned: "
+            "all cells of the plan that are missing or stale, each at its share of the time.",
             metavar="WHAT",
         ),
     ] = None,
@@ -52,25 +55,41 @@ def reproduce(
     render: Annotated[
         bool, typer.Option("--render", help="Render what is finished; run nothing.")
     ] = False,
+    status: Annotated[
+        bool,
+        typer.Option(
+            "--status", help="List what the plan lacks: missing, stale or not searched alike."
+        ),
+    ] = False,
+    search: Annotated[
+        bool,
+        typer.Option("--tune", help="Search the settings of the rows, all alike, into --recipes."),
+    ] = False,
+    recipes: Annotated[
+        Path, typer.Option("--recipes", help="Folder of the recipes that --tune writes.")
+    ] = RECIPES,
     as_json: Json = False,
 ) -> None:
     """Fill a table or figure of the paper, or a slice of it, and render what is finished.
 
-    Each system is a cell: a file with its settings, seed, machine, curve and metrics. Finished
-    cells are skipped, and a cell that was killed goes on where it stopped.
+    Each system is a cell: a file with its settings, seed, machine, commit, curve and metrics, and
+    one with the ranks of its triples. Finished cells are skipped, stale ones are made again, and a
+    cell that was killed goes on where it stopped. So does a search (--tune).
     """
     from dataclasses import replace
 
     from hale.cli.progress import LiveProgress
+    from hale.cli.reproduction import run_searches, show_status
     from hale.lab.paper import EXPERIMENTS, fill, is_current, read_cells
     from hale.lab.paper.page import write_page
+    from hale.lab.paper.plan import planned
     from hale.settings.recipes import NAMES
 
     if recipe not in NAMES:
         raise UnknownNameError("recipe", recipe, NAMES)
-    if what is not None and what not in EXPERIMENTS:
-        raise UnknownNameError("table or figure", what, EXPERIMENTS)
-    if what is None and not (render or only_list):
+    if what is not None and what not in (*EXPERIMENTS, PLANNED):
+        raise UnknownNameError("table or figure", what, (*EXPERIMENTS, PLANNED))
+    if what is None and not (render or only_list or status):
         raise InputError(f"Name a table or figure: {', '.join(EXPERIMENTS)}; or ask for --render.")
     from hale.models import MODELS
     from hale.objectives import OBJECTIVES
@@ -85,40 +104,49 @@ def reproduce(
         for name in _names(asked):
             if name not in names:
                 raise UnknownNameError(kind, name, names)
+    if status:
+        show_status(results, as_json=as_json)
+        return
     chosen: list[Entry] = []
     for name, experiment in EXPERIMENTS.items():
-        if what in (None, name):
+        if what in (None, name, PLANNED):
             chosen += experiment.select(
                 _names(dataset), _names(model), _names(strategy), _names(system)
             )
-    if what is not None and not chosen and EXPERIMENTS[what].entries:
+    if what in EXPERIMENTS and not chosen and EXPERIMENTS[what].entries:
         raise InputError(f"No cell of {what} has that data set, model, strategy and system.")
     cells = {
-        cell.key(seed, scale): (cell, seed)
+        cell.key(seed, scale): (cell, seed, scale)
         for seed in range(seeds)
         for cell in (
             entry.cell if recipe == "auto" else replace(entry.cell, recipe=recipe)
             for entry in chosen
         )
     }
+    if what == PLANNED:
+        wanted = {entry.cell for entry in chosen}
+        cells = {c.key(seed, x): (c, seed, x) for c, seed, x in planned() if c in wanted}
+    if search:
+        run_searches([cell for cell, _, _ in cells.values()], work, recipes)
+        return
     finished = read_cells(results / "cells")
     if only_list:
-        _list({k: c.seconds * scale for k, (c, _) in cells.items()}, set(finished))
+        _list({k: c.seconds * share for k, (c, _, share) in cells.items()}, set(finished))
         return
     failed: list[str] = []
     if not render:
-        for number, (key, (cell, seed)) in enumerate(cells.items(), start=1):
+        for number, (key, (cell, seed, share)) in enumerate(cells.items(), start=1):
             err.print(f"{number}/{len(cells)} {key}", end=": ")
             try:
                 if key in finished and is_current(cell, finished[key]):
                     err.print("finished before")
                     continue
-                err.print(f"{cell.seconds * scale:,.0f} s of training")
+                err.print(f"{cell.seconds * share:,.0f} s of training")
                 with LiveProgress(err).live() as progress:
                     filled = fill(
                         cell,
                         seed=seed,
-                        scale=scale,
+                        scale=share,
                         folder=results / "cells",
                         work=work,
                         observer=progress,
@@ -132,7 +160,9 @@ def reproduce(
                 raise typer.Exit(INTERRUPTED)
             finished[key] = filled
             err.print(f"  test MRR {filled.metrics['mrr']:.4f}")
-    page, notes = write_page(results, work, recipe=recipe, points=what in (None, "figure4"))
+    page, notes = write_page(
+        results, work, recipe=recipe, points=what in (None, PLANNED, "figure4")
+    )
     for note in notes:
         err.print(f"warning: {note}", style="yellow")
     if as_json:

@@ -229,6 +229,11 @@ def metrics_table(reports: Mapping[str, Mapping[str, Any]], title: str) -> Table
     return table
 
 
+def without_rule(report: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
+    """The row of the vectors alone, where a rule of ranking made the others."""
+    return {"vectors alone": report["vectors_alone"]} if "vectors_alone" in report else {}
+
+
 def sample_line(report: Mapping[str, Any]) -> str:
     """What a report on a sample is of, and how sure it is: 1.96 standard errors either way."""
     some = report["sample"]

@@ -101,7 +101,7 @@ def train(
 
     from hale.cli.plan import show_plan
     from hale.cli.progress import LiveProgress
-    from hale.cli.tables import metrics_table, sample_line
+    from hale.cli.tables import metrics_table, sample_line, without_rule
     from hale.cli.wall import WallTime
     from hale.data.files import free_folder
     from hale.evaluation.evaluator import evaluate as evaluate_run
@@ -191,8 +191,13 @@ def train(
         )
         return
     if split is not None:
-        directions = {"both directions": report, **report["by_direction"]}
-        out.print(metrics_table(directions, f"{run.graph.name}, {split} split, filtered"))
+        directions = {
+            "both directions": report,
+            **report["by_direction"],
+            **without_rule(report),
+        }
+        ruled = ", by the cardinality rule" if "vectors_alone" in report else ""
+        out.print(metrics_table(directions, f"{run.graph.name}, {split} split, filtered{ruled}"))
         if "sample" in report:
             out.print(f"{sample_line(report)}; hale evaluate {run.path} ranks all")
     if run.best is not None and run.best.metrics:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -25,6 +26,10 @@ def tune(
     *,
     budget: Annotated[str, typer.Option("--budget", help="Time of the whole search.")] = "30m",
     trial: Annotated[str, typer.Option("--trial", help="Training time of one trial.")] = "60s",
+    trials: Annotated[
+        int | None,
+        typer.Option("--trials", min=1, help="Number of trials, whatever they take. [by --budget]"),
+    ] = None,
     folder: Annotated[
         Path | None, typer.Option("--out", help="Folder of the search. [runs/tune-GRAPH-MODEL-DIM]")
     ] = None,
@@ -58,7 +63,8 @@ def tune(
     found = search(
         triples,
         out=place,
-        budget=seconds,
+        budget=seconds if trials is None else math.inf,
+        trials=trials,
         trial_seconds=each,
         model=model,
         strategy=strategy,

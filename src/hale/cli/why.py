@@ -28,8 +28,9 @@ def why(
     device: Device = "auto",
     as_json: Json = False,
 ) -> None:
-    """Explain a fact: its rank and score, and the nearest known facts that support it."""
+    """Explain a fact: its rank and score, and the known facts and rules that support it."""
     from hale.answers.explanation import why as explain
+    from hale.answers.paths import in_words
     from hale.cli.tables import explanation_tables
     from hale.runs.run import load_run
 
@@ -40,5 +41,8 @@ def why(
         return
     for table in explanation_tables(found):
         out.print(table)
+    ends = (found.head_label or found.head, found.tail_label or found.tail)
+    for number, rule in enumerate(found.paths):
+        out.print(("" if number else "because ") + in_words(rule, *ends), markup=False)
     if found.probability is not None:
         tell_meaning(loaded)

@@ -16,6 +16,7 @@ from hale.data.keys import Ids, SplitIndex
 from hale.data.known_answers import KnownAnswers
 from hale.data.matching import best_matches
 from hale.data.names import column_of
+from hale.data.relation_profiles import RelationProfiles
 from hale.data.results import html_table, to_pandas
 from hale.data.sides import Sides
 from hale.data.types import Types, types_from_facts
@@ -126,6 +127,11 @@ class Graph:
     def sides(self) -> Sides:
         """Which entities stand on either side of each relation in train, kept once made."""
         return Sides(self._known_train, *self.size)
+
+    @cached_property
+    def profiles(self) -> RelationProfiles:
+        """What train says of each relation, kept once made."""
+        return RelationProfiles(self._known_train, *self.size)
 
     @property
     def triples(self) -> Ids:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -36,18 +37,29 @@ class Comparison:
         return self.entities.is_contiguous() and kernel.takes(*numbers)
 
 
-def count_above(compared: Comparison, thresholds: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+class Marked(NamedTuple):
+    """Entities that meet another threshold of a query: which they are (N,), and theirs (m,)."""
+
+    entities: Tensor
+    thresholds: Tensor
+
+
+def count_above(
+    compared: Comparison, thresholds: Tensor, marked: Marked | None = None
+) -> tuple[Tensor, Tensor, Tensor]:
     """Entities that score above a query's threshold (m,), those at or above it, and faults.
 
     -> (m,), (m,), (m,): the last tells whether all scores of a query are finite. The native
     kernel counts them in registers. Its scores are bit by bit those of ``score_pairs``.
     """
     if not compared.fits():
-        return plain_count_above(compared, thresholds)
+        return plain_count_above(compared, thresholds, marked)
     queries, own, biases = _handed(compared)
     thresholds = thresholds.contiguous()
     higher, no_lower = (queries.new_empty(len(queries), dtype=torch.long) for _ in range(2))
     finite = queries.new_empty(len(queries), dtype=torch.int32)
+    marks = None if marked is None else marked.entities.to(torch.uint8).contiguous()
+    theirs = None if marked is None else marked.thresholds.contiguous()
     problem = Ranks(
         m=len(queries),
         n=len(compared.entities),
@@ -59,6 +71,8 @@ def count_above(compared: Comparison, thresholds: Tensor) -> tuple[Tensor, Tenso
         by_distance=compared.by_distance,
         threads=torch.get_num_threads(),
         thresholds=thresholds.data_ptr(),
+        marks=None if marks is None else marks.data_ptr(),
+        marked=None if theirs is None else theirs.data_ptr(),
         higher=higher.data_ptr(),
         no_lower=no_lower.data_ptr(),
         finite=finite.data_ptr(),
@@ -91,9 +105,13 @@ def score_pairs(compared: Comparison, rows: Tensor, columns: Tensor) -> Tensor:
     return scores
 
 
-def plain_count_above(compared: Comparison, thresholds: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+def plain_count_above(
+    compared: Comparison, thresholds: Tensor, marked: Marked | None = None
+) -> tuple[Tensor, Tensor, Tensor]:
     """The same by torch calls, from a table (m, N): the reference."""
     scores, limits = _table(compared), thresholds[:, None]
+    if marked is not None:
+        limits = torch.where(marked.entities, marked.thresholds[:, None], limits)
     finite = torch.isfinite(scores).all(dim=1)
     return (scores > limits).sum(dim=1), (scores >= limits).sum(dim=1), finite
 

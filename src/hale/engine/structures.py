@@ -257,6 +257,8 @@ class Ranks(ctypes.Structure):
         ("by_distance", ctypes.c_int32),
         ("threads", ctypes.c_int32),
         ("thresholds", ctypes.c_void_p),
+        ("marks", ctypes.c_void_p),
+        ("marked", ctypes.c_void_p),
         ("higher", ctypes.c_void_p),
         ("no_lower", ctypes.c_void_p),
         ("finite", ctypes.c_void_p),

@@ -17,6 +17,7 @@ from hale.data.keys import Ids
 from hale.data.known_answers import KnownAnswers
 from hale.evaluation.candidate_scores import CandidateScores, score_candidates
 from hale.evaluation.candidates import Candidates
+from hale.evaluation.cardinality_rule import CardinalityRule
 from hale.evaluation.ranks import Ties, count_above, rank_of
 from hale.evaluation.spans import Scored
 from hale.models import Model
@@ -30,6 +31,7 @@ def ranks_among(
     known: KnownAnswers,
     *,
     ties: Ties = "mean",
+    rule: CardinalityRule | None = None,
 ) -> NDArray[np.float64]:
     """The rank of each triple's tail among its candidates, the other known answers left out.
 
@@ -49,7 +51,13 @@ def ranks_among(
         rows = torch.from_numpy(block.rows).to(device)
         columns, _ = _columns(block, tails[block.rows])
         scored = Scored(slice(0, len(rows)), block.scores, block.known)
-        above, beside = count_above(scored, target[rows, None], columns)
+        limits = target[rows, None]
+        if rule is not None:
+            asked = triples[block.rows]
+            levels = rule.levels(asked, target[rows])
+            there = block.entities.cpu().numpy()
+            limits = rule.limits(levels, asked[:, 0], asked[:, 1], there)
+        above, beside = count_above(scored, limits, columns)
         higher[rows] += above
         no_lower[rows] += beside
 

@@ -14,6 +14,7 @@ from hale.data.keys import Ids, places_in
 from hale.data.known_answers import KnownAnswers
 from hale.engine.topk import merged, top
 from hale.evaluation.candidates import Candidates
+from hale.evaluation.cardinality_rule import CardinalityRule
 from hale.evaluation.spans import (
     Span,
     chunk_size,
@@ -136,6 +137,58 @@ def _gathered(
             yield CandidateScores(mine, scores, some, (here, there), span == spans[-1])
 
 
+class BestOf:
+    """The k best candidates of some queries (n,), (n,), from their blocks, under a rule or none.
+
+    Taken and free candidates are kept apart till the last block, so that only the best of the
+    taken ones have to be moved back.
+    """
+
+    def __init__(self, k: int, given: Ids, relations: Ids, rule: CardinalityRule | None) -> None:
+        self.k, self.given, self.relations, self.rule = k, given, relations, rule
+        self._free: tuple[Tensor, Tensor] | None = None
+        self._taken: tuple[Tensor, Tensor] | None = None
+
+    def add(self, block: CandidateScores) -> tuple[Tensor, Tensor] | None:
+        """The best, (b, j) scores and entities, best first, with the last block; None before."""
+        given, relations = self.given[block.rows], self.relations[block.rows]
+        marks = None
+        if self.rule is not None:
+            marks = self.rule.marks(given, relations, block.entities.cpu().numpy())
+        free = block.scores
+        if marks is not None:
+            free = block.scores.masked_fill(marks, -torch.inf)
+            taken = block.scores.masked_fill(~marks, -torch.inf)
+            self._taken = self._with(self._taken, taken, block.entities)
+        self._free = self._with(self._free, free, block.entities)
+        if not block.last:
+            return None
+        best, self._free = self._free, None
+        if self._taken is not None and self.rule is not None:
+            best, self._taken = self._joined(best, self._taken, relations, self.rule), None
+        return best
+
+    def _with(
+        self, best: tuple[Tensor, Tensor] | None, scores: Tensor, entities: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        values, columns = top(scores, self.k)
+        return merged(best, (values, entities[columns]), self.k)
+
+    def _joined(
+        self,
+        free: tuple[Tensor, Tensor],
+        taken: tuple[Tensor, Tensor],
+        relations: Ids,
+        rule: CardinalityRule,
+    ) -> tuple[Tensor, Tensor]:
+        """Both by where they stand, with the scores that they have."""
+        width = taken[0].shape[1]
+        moved = rule.lowered(taken[0].flatten(), relations.repeat(width)).view_as(taken[0])
+        values, entities = (torch.cat(pair, dim=1) for pair in zip(free, taken, strict=True))
+        places = torch.cat((free[0], moved), dim=1).topk(min(self.k, values.shape[1])).indices
+        return values.gather(1, places), entities.gather(1, places)
+
+
 def best_candidates(
     model: Model,
     given: Ids,
@@ -143,22 +196,22 @@ def best_candidates(
     k: int,
     candidates: Candidates,
     without: KnownAnswers | None = None,
+    rule: CardinalityRule | None = None,
 ) -> Iterator[tuple[Ids, Tensor, Tensor]]:
     """The k best answers to queries (n,), (n,), a chunk of them after the other, best first.
 
     -> which of the queries (b,), scores (b, j) and entities (b, j), j at most k. A place that no
     candidate fills is minus infinity, and so is what the model rules out; a query without
-    candidates does not come. The answers that ``without`` knows of are left out.
+    candidates does not come. The answers that ``without`` knows of are left out. Under a ``rule``
+    the order is its own, and the scores are still those of the model.
     """
-    best: tuple[Tensor, Tensor] | None = None
+    best = BestOf(k, given, relations, rule)
     for block in score_candidates(model, given, relations, candidates, without):
         block.scores.index_put_(block.known, block.scores.new_tensor(-torch.inf))
-        values, columns = top(block.scores, k)
-        best = merged(best, (values, block.entities[columns]), k)
-        if block.last:
-            values, entities = best
+        found = best.add(block)
+        if found is not None:
+            values, entities = found
             yield block.rows, values.masked_fill(values <= LAST / 2, -torch.inf), entities
-            best = None
 
 
 def _outside(ids: Ids | None, span: Span) -> NDArray[np.bool_]:

@@ -14,6 +14,7 @@ from hale.data.keys import places_in
 from hale.errors import InputError, UnknownNameError
 from hale.evaluation.candidate_ranks import ranks_among
 from hale.evaluation.candidates import Candidates, TypedCandidates
+from hale.evaluation.cardinality_rule import CardinalityRule, rule_of
 from hale.evaluation.gradual import Follow, rank_gradually
 from hale.evaluation.limits import Among, entities_among, types_of
 from hale.evaluation.metrics import Metrics, Report, Sample
@@ -47,6 +48,7 @@ def evaluate(
     seconds: float | None = None,
     follow: Follow | None = None,
     typed: bool = False,
+    cardinality: bool | None = None,
     **among: Unpack[Among],
 ) -> Report:
     """Rank every triple of a split, filtered by all known triples, and report.
@@ -62,6 +64,9 @@ def evaluate(
     not among them counts as the last of all entities. With ``types`` or ``within`` (``Among``)
     they are those entities, and only queries whose target is one of them are ranked. Such a report
     says so in ``candidates``: its figures are not comparable with the ordinary ones.
+
+    ``cardinality`` ranks by that rule or without it, as the run's settings have it unless told.
+    With it the report has the metrics of the vectors alone beside (``vectors_alone``).
     """
     run = open_run(run)
     graph = run.graph
@@ -75,6 +80,7 @@ def evaluate(
         seconds=seconds,
         follow=follow,
         limited=limited,
+        rule=rule_of(run, cardinality=cardinality),
     )
 
 
@@ -121,6 +127,7 @@ def evaluate_model(
     seconds: float | None = None,
     follow: Follow | None = None,
     limited: Limited | None = None,
+    rule: CardinalityRule | None = None,
 ) -> Report:
     """The report of a bare model on a graph; see ``evaluate``."""
     triples = graph.split(split)
@@ -137,23 +144,32 @@ def evaluate_model(
     begun = time.perf_counter()
     known = graph.known_answers
 
+    def rank_queries(queries: Ids, rule: CardinalityRule | None = None) -> NDArray[np.float64]:
+        if limited is None:
+            return filtered_ranks(model, queries, known, ties=ties, rule=rule)
+        return ranks_among(model, queries, limited.candidates, known, ties=ties, rule=rule)
+
+    plain: list[NDArray[np.float64]] = []  # by the vectors alone, where a rule ranks
+
     def rank(some: Ids) -> NDArray[np.float64]:
         queries = graph.both_directions(some)
-        if limited is None:
-            return filtered_ranks(model, queries, known, ties=ties)
-        return ranks_among(model, queries, limited.candidates, known, ties=ties)
+        if rule is not None:
+            plain.append(rank_queries(queries).reshape(2, -1))
+        return rank_queries(queries, rule)
 
     missed = 0
     if limited is not None and limited.targets_too:
         asked = _with_targets(graph.both_directions(triples), limited, split)
-        ranks = ranks_among(model, asked, limited.candidates, known, ties=ties)
+        ranks = rank_queries(asked, rule)
+        alone = ranks if rule is None else rank_queries(asked)
     else:
         places, ranks = rank_gradually(rank, triples, most=sample, seconds=seconds, follow=follow)
         triples = triples[places]
         asked = graph.both_directions(triples)
+        alone = np.concatenate(plain, axis=1).reshape(-1) if plain else ranks
     if limited is not None:
         missed = int(np.isinf(ranks).sum())
-        ranks = np.minimum(ranks, len(graph.entities))
+        ranks, alone = (np.minimum(found, len(graph.entities)) for found in (ranks, alone))
     relations, of_heads = asked[:, 1] % len(graph.relations), asked[:, 1] >= len(graph.relations)
     ways = {"tail": ranks[~of_heads], "head": ranks[of_heads]}
     return Report(
@@ -169,6 +185,7 @@ def evaluate_model(
         sample=None if len(triples) == whole else Sample.of_ranks(ranks, whole),
         candidates=None if limited is None else limited.called,
         missed=missed,
+        vectors_alone=None if rule is None else Metrics.of(alone),
     )
 
 

@@ -75,6 +75,8 @@ class Report(Framed):
     # such a figure and the ordinary one are not comparable.
     candidates: str | None = None
     missed: int = 0
+    # Without the cardinality rule; None where ranks are by the vectors alone anyway.
+    vectors_alone: Metrics | None = None
 
     @property
     def mrr(self) -> float:
@@ -103,7 +105,14 @@ class Report(Framed):
             "seconds": self.seconds,
             **({} if self.sample is None else {"sample": asdict(self.sample)}),
             **limited,
+            **self._ruled(),
         }
+
+    def _ruled(self) -> dict[str, Any]:
+        """The rule that ranked, and the metrics without it."""
+        if self.vectors_alone is None:
+            return {}
+        return {"cardinality": True, "vectors_alone": self.vectors_alone.as_dict()}
 
     def to_polars(self) -> pl.DataFrame:
         """A row of metrics for all ranks, each direction and each relation; null means all."""
@@ -120,4 +129,7 @@ class Report(Framed):
         hits = ", ".join(f"Hits@{k} {share:.4f}" for k, share in self.hits.items())
         some = "" if self.sample is None else f", of {self.sample.triples:,} of {self.sample.of:,}"
         count = f"{self.overall.count:,} ranks{some}"
-        return f"Report({self.split} split: MRR {self.mrr:.4f}, {hits}; {count})"
+        rule = ""
+        if self.vectors_alone is not None:
+            rule = f", with the cardinality rule; {self.vectors_alone.mrr:.4f} without"
+        return f"Report({self.split} split: MRR {self.mrr:.4f}{rule}, {hits}; {count})"

@@ -19,12 +19,12 @@ from hale.data.keys import Ids
 from hale.data.known_answers import KnownAnswers
 from hale.engine import library as kernel
 from hale.engine.counting import Comparison, score_pairs
-from hale.engine.counting import count_above as count_in_registers
+from hale.evaluation.cardinality_rule import CardinalityRule, Levels
+from hale.evaluation.kinds import count_kinds, take_away
 from hale.evaluation.spans import (
     Scored,
     chunk_size,
     chunks_of,
-    not_finite_scores,
     refuse_non_finite,
     score_queries,
     spans_of,
@@ -46,15 +46,21 @@ class Rivals(NamedTuple):
 
 @torch.inference_mode()
 def filtered_ranks(
-    model: Model, triples: Ids, known: KnownAnswers, *, ties: Ties = "mean"
+    model: Model,
+    triples: Ids,
+    known: KnownAnswers,
+    *,
+    ties: Ties = "mean",
+    rule: CardinalityRule | None = None,
 ) -> NDArray[np.float64]:
     """The rank of each triple's tail among all entities: (n, 3) -> (n,).
 
     With G the number of candidates that score higher than the target and T that
     of those that score the same (itself included), leaving out the other known
-    answers: optimistic 1 + G, pessimistic G + T, mean half of their sum.
+    answers: optimistic 1 + G, pessimistic G + T, mean half of their sum. A ``rule`` moves
+    candidates up or down beside their scores.
     """
-    _, higher, no_lower = count_rivals(model, triples, known)
+    _, higher, no_lower = count_rivals(model, triples, known, rule=rule)
     return rank_of(higher, no_lower, ties).cpu().numpy().astype(np.float64)
 
 
@@ -73,6 +79,7 @@ def count_rivals(
     triples: Ids,
     known: KnownAnswers,
     *,
+    rule: CardinalityRule | None = None,
     targets: Tensor | None = None,
     first: int = 0,
     last: int | None = None,
@@ -81,14 +88,14 @@ def count_rivals(
 
     Candidates are the entities from ``first`` to before ``last`` (all), without the other known
     answers. ``targets`` (n,) are the scores of the tails, found here where they are not given:
-    then the tails are among the candidates. Scores that are not finite are refused.
+    then the tails are among the candidates. They are scores of the model, also under a ``rule``.
+    Scores that are not finite are refused.
     """
     end = model.size.num_entities if last is None else last
     parts: list[Rivals] = []
     for part in chunks_of(triples[:, 0], triples[:, 1], chunk_size(width_of(model)), known):
-        given = None if targets is None else targets[part]
-        counted = _in_registers(model, triples[part], known, given, first, end)
-        parts.append(counted or _by_blocks(model, triples[part], known, given, first, end))
+        asked = triples[part], known, rule, None if targets is None else targets[part], first, end
+        parts.append(_in_registers(model, *asked) or _by_blocks(model, *asked))
     if not parts:
         nothing = torch.empty(0, dtype=torch.long)
         return Rivals(model.entities().new_empty(0), nothing, nothing)
@@ -96,7 +103,13 @@ def count_rivals(
 
 
 def _in_registers(
-    model: Model, triples: Ids, known: KnownAnswers, targets: Tensor | None, first: int, last: int
+    model: Model,
+    triples: Ids,
+    known: KnownAnswers,
+    rule: CardinalityRule | None,
+    targets: Tensor | None,
+    first: int,
+    last: int,
 ) -> Rivals | None:
     """By the kernel, with scores of its own for single pairs; None where it does not run."""
     if type(model).score_all is not Model.score_all or model.similarity == "hyperbolic":
@@ -118,18 +131,27 @@ def _in_registers(
     if targets is None:
         targets = scores_of(torch.arange(len(tail)), tail)
         refuse_non_finite(targets)
-    higher, no_lower, finite = count_in_registers(compared, targets)
-    if not finite.all():
-        raise not_finite_scores()
+    levels = Levels(targets, targets) if rule is None else rule.levels(triples, targets)
+    higher, no_lower = count_kinds(compared, levels, triples, rule, first, last)
+
+    def limits_of(rows: Tensor, entities: Tensor) -> Tensor:
+        """What some pairs are compared with."""
+        if rule is None:
+            return levels.free[rows]
+        ids = triples[rows.numpy()]
+        taken = torch.from_numpy(rule.taken(ids[:, 0], ids[:, 1], entities.numpy()))
+        return torch.where(taken, levels.taken[rows], levels.free[rows])
+
     # A head that is ruled out was counted by its vector.
     rows = ((barred >= first) & (barred < last)).nonzero().squeeze(1)
-    by_vector, limits = score_pairs(compared, rows, barred[rows] - first), targets[rows]
+    by_vector = score_pairs(compared, rows, barred[rows] - first)
+    limits = limits_of(rows, barred[rows])
     higher[rows] += (limits < LAST).long() - (by_vector > limits).long()
     no_lower[rows] += (limits <= LAST).long() - (by_vector >= limits).long()
     rows, answers = (torch.from_numpy(ids) for ids in known.of(triples[:, 0], triples[:, 1]))
     others = (answers != tail[rows]) & (answers >= first) & (answers < last)
     rows, answers = rows[others], answers[others]
-    _take_away(higher, no_lower, rows, scores_of(rows, answers), targets[rows])
+    take_away(higher, no_lower, rows, scores_of(rows, answers), limits_of(rows, answers))
     return Rivals(targets, higher, no_lower)
 
 
@@ -148,7 +170,13 @@ def _compared(model: Model, head: Tensor, relation: Tensor, first: int, last: in
 
 
 def _by_blocks(
-    model: Model, triples: Ids, known: KnownAnswers, targets: Tensor | None, first: int, last: int
+    model: Model,
+    triples: Ids,
+    known: KnownAnswers,
+    rule: CardinalityRule | None,
+    targets: Tensor | None,
+    first: int,
+    last: int,
 ) -> Rivals:
     """From scores, on any device and for any model.
 
@@ -165,8 +193,13 @@ def _by_blocks(
         one = list(blocks()) if len(spans) == 1 else None
         target = _targets(one or blocks(), asked) if targets is None else targets[part]
         higher, no_lower = torch.zeros_like(asked), torch.zeros_like(asked)
+        levels = None if rule is None else rule.levels(triples[part], target)
         for scored in one or blocks():
-            above, beside = count_above(scored, target[:, None], asked - scored.first)
+            limits = target[:, None]
+            if rule is not None and levels is not None:
+                there = np.arange(scored.first, scored.first + scored.scores.shape[1])
+                limits = rule.limits(levels, heads, relations, there)
+            above, beside = count_above(scored, limits, asked - scored.first)
             higher += above
             no_lower += beside
         parts.append(Rivals(target, higher, no_lower))
@@ -185,7 +218,7 @@ def _targets(blocks: Iterable[Scored], tails: Tensor) -> Tensor:
 
 
 def count_above(scored: Scored, target: Tensor, tails: Tensor) -> tuple[Tensor, Tensor]:
-    """Candidates above, and at or above, target scores (b, 1): -> (b,), (b,).
+    """Candidates above, and at or above, target scores (b, 1) or (b, K): -> (b,), (b,).
 
     Known answers do not count, except the target itself: ``tails`` (b,) tells its column, which
     may lie outside the span that was scored.
@@ -194,16 +227,9 @@ def count_above(scored: Scored, target: Tensor, tails: Tensor) -> tuple[Tensor, 
     others = columns != tails[rows]
     rows, columns = rows[others], columns[others]
     higher, no_lower = _count(scores, target)
-    _take_away(higher, no_lower, rows, scores[rows, columns], target[rows, 0])
+    limits = target.expand_as(scores)[rows, columns]
+    take_away(higher, no_lower, rows, scores[rows, columns], limits)
     return higher, no_lower
-
-
-def _take_away(
-    higher: Tensor, no_lower: Tensor, rows: Tensor, scores: Tensor, limits: Tensor
-) -> None:
-    """Take scores (p,) of known answers out of the counts (b,) of their queries ``rows`` (p,)."""
-    higher -= torch.bincount(rows[scores > limits], minlength=len(higher))
-    no_lower -= torch.bincount(rows[scores >= limits], minlength=len(no_lower))
 
 
 def _count(scores: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:

@@ -62,6 +62,7 @@ def export_run(
         "similarity": run.model.similarity,
         "heights": run.model.heights,
         "without_loops": _without_loops(run),
+        "cardinality": _deltas(run),
         "step": run.summary.kept_step,
         "tables": tables.shapes(),
     }
@@ -82,6 +83,21 @@ def _without_loops(run: Run) -> list[str]:
     forward = run.model.may_loop[: len(run.graph.relations), 0].tolist()
     names = run.graph.relations.names
     return [name for name, may in zip(names, forward, strict=True) if not may]
+
+
+def _deltas(run: Run) -> dict[str, dict[str, float]]:
+    """By relation, the nats by which taken tails and heads stand back in the run's own answers.
+
+    No metric of vectors has them: who is taken depends on the relation that is asked for.
+    """
+    if not run.settings.cardinality:
+        return {}
+    told = {name: run.graph.profiles.of(i) for i, name in enumerate(run.graph.relations.names)}
+    return {
+        name: {"tails": round(one.tail_delta, 4), "heads": round(one.head_delta, 4)}
+        for name, one in told.items()
+        if one.tail_delta or one.head_delta
+    }
 
 
 def _finite(tables: Tables) -> bool:

@@ -137,7 +137,8 @@ class EntityIndex:
 
         Most of the exact answers, in order; all of them if k or the expansion reaches N. A
         larger k gives N. The index does not know whom a query is about: for a relation in
-        ``without_loops`` ask for one more, and leave that entity out.
+        ``without_loops`` ask for one more, and leave that entity out. Nor has it the cardinality
+        rule: its order is that of the vectors alone.
         """
         vectors = np.atleast_2d(np.asarray(queries, dtype=np.float32))
         dim = self.index.ndim - (self.about["extra"] is not None)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Self
+from collections.abc import Mapping
+from typing import ClassVar, Self
 
 from torch import Tensor
 from torch.nn.functional import softplus
@@ -15,14 +16,25 @@ from hale.settings import Settings
 class AdvNeg(SamNeg):
     """SamNeg with self-adversarial weights: w_pk = softmax_k(temperature f_pk).
 
+        loss = mean_p [-log sigma(f_p + margin) + sum_k w_pk -log sigma(-f_pk - margin)]
+
     The weights are constants to the gradient. The margin is RotatE's: f_p + margin
-    = margin - d^2.
+    = margin - d^2; biases are those that a model comes with.
     """
 
     name = "advneg"
+    revision = 1
     uses = frozenset({"negatives", "margin", "temperature"})
-    formula = "as samneg, with negatives weighed by softmax_k(temperature f_k)"
+    formula = "mean -log s(f_p + margin) + sum_k w_k -log s(-f_k - margin), w a softmax of f_k"
     source = "Sun et al., ICLR 2019"
+    defaults: ClassVar[Mapping[str, object]] = {
+        "activation": "identity",
+        "leave_out_known": False,
+        "batch_size": 1024,
+        "margin": 1.0,
+    }
+    by_dot: ClassVar[Mapping[str, object]] = {"margin": 0.0}  # it can be anything by itself
+    activated: ClassVar[Mapping[str, object]] = {}
 
     def __init__(
         self,
@@ -44,6 +56,11 @@ class AdvNeg(SamNeg):
             margin=settings.margin,
             temperature=settings.temperature,
         )
+
+    @property
+    def whole(self) -> float:
+        """The weights of negatives sum to one."""
+        return 1.0
 
     def weigh(self, scores: Tensor) -> Tensor:
         """The negatives' part for each positive, (B, K) -> (B,); the margin cancels in softmax."""

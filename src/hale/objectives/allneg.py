@@ -61,6 +61,10 @@ class AllNeg(Objective):
         Choice("dropout", (0.0, 0.1, 0.2, 0.3, 0.5)),
         Float("penalty", 1e-5, 0.1, log=True),
     )
+    paper_space: ClassVar[Space] = (
+        Choice("learning_rate", (0.0005, 0.001, 0.005)),
+        Choice("batch_size", (256, 512, 1024)),
+    )
 
     def __init__(self, scoring: Scoring, *, leave_out_known: bool = False) -> None:
         self.scoring = scoring

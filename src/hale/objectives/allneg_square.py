@@ -45,6 +45,7 @@ class AllNegSquare(Objective):
         "complex": "dot",
     }
     takes_biases = False
+    in_nats = False
     takes_activation = False
     takes_dropout = False
     takes_heights = False

@@ -64,10 +64,14 @@ class Objective(ABC):
     takes_dropout: ClassVar[bool] = True
     takes_heights: ClassVar[bool] = True
     takes_weights: ClassVar[bool] = True
+    in_nats: ClassVar[bool] = True  # whether trained scores are log odds, up to a constant
     because: ClassVar[str] = ""
     defaults: ClassVar[Mapping[str, object]] = {}
     by_dot: ClassVar[Mapping[str, object]] = {}
+    activated: ClassVar[Mapping[str, object]] = {}  # in place of those where h is asked for
     space: ClassVar[Space] = ()  # what a search moves, in its order; empty where there is none
+    paper_space: ClassVar[Space] = ()  # the grid that the paper searched
+    revision: ClassVar[int] = 1  # of the loss: figures of an earlier one are of another strategy
 
     @classmethod
     @abstractmethod

@@ -72,6 +72,13 @@ class HaLE(Objective):
         Float("decay", 0.2, 1.0),
         Choice("dropout", (0.0, 0.05, 0.1, 0.2, 0.3)),
     )
+    paper_space: ClassVar[Space] = (
+        Choice("alpha", (0.05, 0.1, 0.2)),
+        Choice("weight", (0.1, 0.3, 0.5, 1.0)),
+        Choice("gamma", (5.0, 10.0, 20.0)),
+        Choice("learning_rate", (0.0005, 0.001, 0.005)),
+        Choice("batch_size", (256, 512, 1024)),
+    )
 
     def __init__(
         self,

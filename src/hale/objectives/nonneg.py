@@ -13,6 +13,7 @@ from hale.engine.blocks import Block
 from hale.models import Model, Similarity
 from hale.objectives.base import Loss, Objective
 from hale.objectives.scoring import Scoring, scoring_of
+from hale.objectives.space import Choice, Float, Space
 from hale.objectives.weighing import weighted_mean
 from hale.settings import Settings
 
@@ -33,12 +34,20 @@ class NonNeg(Objective):
     source = "after Peng et al., NAACL 2021"
     similarities: ClassVar[tuple[Similarity, ...]] = ("l2", "hyperbolic")
     takes_biases = False
+    in_nats = False
     because = "its square loss pulls a score towards 0, its best value only where it is a distance"
     defaults: ClassVar[Mapping[str, object]] = {
         "activation": "identity",
         "leave_out_known": False,
         "learning_rate": 0.0005,  # faster, and positives end in a few points within the run
     }
+
+    space: ClassVar[Space] = (
+        Choice("batch_size", (512, 1024, 2048, 4096)),
+        Float("weight", 0.05, 20.0, log=True),
+        Float("learning_rate", 0.0001, 0.05, log=True),
+        Float("init_scale", 0.02, 0.3, log=True),
+    )
 
     def __init__(self, scoring: Scoring, *, weight: float = 1.0) -> None:
         self.scoring = scoring

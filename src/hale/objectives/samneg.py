@@ -22,33 +22,40 @@ from hale.settings import Settings
 class SamNeg(Objective):
     """Tell each positive from K entities drawn at random in place of its tail.
 
-        loss = mean_p -log sigma(f_p + margin)
-             + mean_p sum_k w_pk -log sigma(-f_pk - margin),   w_pk = 1 / K
+        loss = mean_p [-log sigma(f_p + margin) + sum_k -log sigma(-f_pk - margin)] / (1 + K)
 
-    The negatives of a triple are drawn anew in every step, uniformly and with replacement; both
-    directions are queries, so heads are corrupted as well. The margin lets distances, whose f is
-    at most 0, be told apart at a distance of their own; biases do the same where a model has
-    them. Where facts have weights both means are weighted by those of the positives.
+    Every negative weighs as much as a positive, as in the code of Chami et al. (2020): weighed 1/K
+    each, they let all answers of a kind stand alike near. The negatives of a triple are drawn anew
+    in every step, uniformly and with replacement; both directions are queries, so heads are
+    corrupted as well. Biases of heads and tails are trained too: an f of at most 0 could not say
+    that a triple is likely. Beside an activation a margin does so for all alike.
+    Where facts have weights both means are weighted by those of the positives.
     """
 
     name = "samneg"
+    revision = 2
     uses = frozenset({"negatives", "margin"})
-    formula = "mean -log s(f_p + margin) + mean_K -log s(-f_n - margin)"
-    source = "Bordes et al., NeurIPS 2013; Trouillon et al., ICML 2016"
+    formula = "mean [-log s(f_p + margin) + sum_K -log s(-f_n - margin)] / (1 + K)"
+    source = "Trouillon et al., ICML 2016; Chami et al., ACL 2020"
     similarities: ClassVar[tuple[Similarity, ...]] = ("l2", "dot", "hyperbolic")
     defaults: ClassVar[Mapping[str, object]] = {
         "activation": "identity",
         "leave_out_known": False,
         "batch_size": 1024,
-        "margin": 1.0,
+        "biases": True,
     }
-    by_dot: ClassVar[Mapping[str, object]] = {"margin": 0.0}  # it can be anything by itself
+    activated: ClassVar[Mapping[str, object]] = {"biases": False, "margin": 1.0}
     space: ClassVar[Space] = (
         Choice("batch_size", (256, 512, 1024, 2048)),
         Choice("negatives", (50, 128, 256, 512)),
         Float("margin", 0.0, 9.0),
         Float("learning_rate", 0.0005, 0.05, log=True),
         Float("init_scale", 0.02, 0.3, log=True),
+    )
+    paper_space: ClassVar[Space] = (
+        Choice("negatives", (50, 256, 512)),
+        Choice("learning_rate", (0.0005, 0.001, 0.005)),
+        Choice("batch_size", (256, 512, 1024)),
     )
 
     def __init__(self, scoring: Scoring, *, negatives: int = 50, margin: float = 0.0) -> None:
@@ -77,10 +84,16 @@ class SamNeg(Objective):
         )
         candidates = torch.cat((tail.unsqueeze(1), drawn.to(tail.device)), dim=1)
         scores = self.margin + self.scoring.candidates(model, head, relation, candidates)
-        positives = weighted_mean(softplus(-scores[:, 0]), weights)
-        negatives = weighted_mean(self.weigh(scores[:, 1:]), weights)
+        whole = self.whole
+        positives = weighted_mean(softplus(-scores[:, 0]), weights) / whole
+        negatives = weighted_mean(self.weigh(scores[:, 1:]), weights) / whole
         return Loss(positives + negatives, {"positives": positives, "negatives": negatives})
 
+    @property
+    def whole(self) -> float:
+        """What the weights of a positive and its negatives are divided by."""
+        return 1 + self.negatives
+
     def weigh(self, scores: Tensor) -> Tensor:
-        """The negatives' part for each positive, from f + margin: (B, K) -> (B,), all alike."""
-        return softplus(scores).mean(dim=1)
+        """The negatives' part for each positive, from f + margin: (B, K) -> (B,)."""
+        return softplus(scores).sum(dim=1)

@@ -38,6 +38,11 @@ class Scoring:
             return compared
         return -self.activation((-compared).clamp_min(0.0))  # rounding can go below zero
 
+    def is_own(self, model: Model) -> bool:
+        """Whether f is the model's own score."""
+        plain = isinstance(self.activation, Identity) and not self.relation_scale
+        return plain or model.similarity == "dot"
+
     def candidates(
         self, model: Model, head: Tensor, relation: Tensor, candidates: Tensor
     ) -> Tensor:

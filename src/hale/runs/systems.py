@@ -11,6 +11,7 @@ from hale.errors import SettingsError
 from hale.models import MODELS, Model, Options, Similarity, model_class
 from hale.models.model_options import SIMILARITIES
 from hale.objectives import OBJECTIVES, Criterion, Objective, make_objective, objective_class
+from hale.runs.score_kind import has_biases, not_in_nats, recipe_kinds
 from hale.settings import Settings, by_name, make_settings, parse_duration
 from hale.settings.recipes import chosen_by, recipe_values, tuned
 from hale.settings.recipes.rule import GraphCounts
@@ -39,6 +40,7 @@ def complete(
         "strategy": strategy.name,
         **strategy.defaults,
         **(strategy.by_dot if _meets_by(model, strategy, given) == "dot" else {}),
+        **(strategy.activated if given.get("activation", "identity") != "identity" else {}),
         **model.defaults.get(strategy.name, {}),
         **recipe_values(
             str(given.get("recipe", "auto")),
@@ -47,6 +49,7 @@ def complete(
             model.name,
             budget=_budget(given),
             epochs=allowed_epochs,
+            kinds=recipe_kinds(chosen, strategy),
         ),
     }
     for one, other in (("alpha", "queries"), ("queries", "alpha")):
@@ -68,7 +71,8 @@ def rule_fills_in(graph: Graph, values: Mapping[str, object]) -> bool:
     given = {name: value for name, value in by_name(values).items() if value is not None}
     model, strategy = _named(given)
     by_rule = str(given.get("recipe", "auto")) == "auto" and strategy.name == "hale"
-    return by_rule and not tuned(counts_of(graph), strategy.name, model.name)
+    kinds = recipe_kinds(given, strategy)
+    return by_rule and not tuned(counts_of(graph), strategy.name, model.name, kinds=kinds)
 
 
 def _named(given: Mapping[str, object]) -> tuple[type[Model], type[Objective]]:
@@ -122,12 +126,6 @@ def unused(strategy: type[Objective]) -> set[str]:
     return {name for other in OBJECTIVES.values() for name in other.uses} - strategy.uses
 
 
-def train_alike(one: Settings, other: Settings) -> bool:
-    """Whether two settings make the same run: what their strategy does not use does not count."""
-    idle = unused(objective_class(one.strategy))
-    return one.model_dump(exclude=idle) == other.model_dump(exclude=idle)
-
-
 def _fit_batch(filled: dict[str, object], given: Mapping[str, object]) -> None:
     """Queries are sampled from a batch: what was not given gives way to what was."""
     batch, queries = filled.get("batch_size"), filled.get("queries")
@@ -157,14 +155,12 @@ def default_strategy(model: type[Model]) -> str:
 
 def build_model(settings: Settings, size: GraphSize) -> Model:
     """The model that the settings describe, freshly initialised."""
-    model, strategy = model_class(settings.model), objective_class(settings.strategy)
+    model = model_class(settings.model)
     options: Options = {
         "init_scale": settings.init_scale,
         "near": settings.near,
         "similarity": similarity_of(settings),
-        "biases": strategy.takes_biases and model.own_biases
-        if settings.biases is None
-        else settings.biases,
+        "biases": has_biases(settings),
         "dropout": settings.dropout,
         "heights": settings.heights,
         "loops": settings.loops,
@@ -208,6 +204,12 @@ def common(model: type[Model], strategy: type[Objective]) -> list[Similarity]:
 def check(settings: Settings) -> None:
     """Refuse a combination that the mathematics rules out, with the nearest that works."""
     faults = [fault for fault in (_combine(settings), _activate(settings)) if fault]
+    if (
+        settings.cardinality
+        and not faults
+        and (fault := not_in_nats(settings, similarity_of(settings)))
+    ):
+        faults.append(f"cardinality: {fault}; leave it off")
     if faults:
         raise SettingsError(faults)
 

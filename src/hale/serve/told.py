@@ -157,7 +157,7 @@ class NeighborsTold(Of):
 
 
 class WhyTold(BaseModel):
-    """How a fact ranks, and the known facts that support it."""
+    """How a fact ranks, and the known facts and the rules of train that support it."""
 
     run: str
     head: str
@@ -172,6 +172,7 @@ class WhyTold(BaseModel):
     split: Split | None
     probability: Probability | None = None
     support: list[dict[str, Any]]
+    paths: list[dict[str, Any]]
 
 
 class VerdictTold(Told):

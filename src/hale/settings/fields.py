@@ -69,6 +69,11 @@ class Settings(BaseModel):
         description="Let an entity be an answer to a query about itself even where (almost) no "
         "training fact of the relation has it so.",
     )
+    cardinality: Annotated[bool, Flags(unset=BY_SYSTEM)] = Field(
+        False,
+        description="Let entities stand back as answers that answer the relation for another "
+        "entity already, where training facts say that few do twice: a rule of ranking alone.",
+    )
     dropout: Annotated[float, Flags(unset=BY_SYSTEM)] = Field(
         0.0, ge=0, lt=1, description="Share of a query's coordinates zeroed in training."
     )

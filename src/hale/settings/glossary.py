@@ -14,6 +14,8 @@ GLOSSARY: dict[str, str] = {
     "with a marriage or a likeness (--gamma-two-way).",
     "loops": "Facts that join an entity to itself. Without them (--no-loops) an entity comes last "
     "among the answers to a query about itself, where the relation has next to none in train.",
+    "taken": "Of an entity, as an answer to a query (h, r): it answers r for another head in train "
+    "already. Where few do twice, it stands back (--cardinality).",
     "block": "The entities that a step's sums run over, a part of all that stands for them "
     "(--block). Each comes at most once in a pass over all entities.",
     "known answers": "The entities that answer a query in the graph's splits. Ranks leave the "

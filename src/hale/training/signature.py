@@ -31,6 +31,7 @@ def train(
     biases: bool | None = None,
     heights: bool | None = None,
     loops: bool | None = None,
+    cardinality: bool | None = None,
     dropout: float | None = None,
     dropout_start: float | None = None,
     precision: Literal["float32", "float64"] | None = None,
@@ -106,6 +107,9 @@ def train(
         by which rare answers stand back.
     loops (bool; True): Let an entity be an answer to a query about itself even where (almost)
         no training fact of the relation has it so.
+    cardinality (bool; as suits the model and the strategy, in general False): Let entities
+        stand back as answers that answer the relation for another entity already, where
+        training facts say that few do twice: a rule of ranking alone.
     dropout (float; as suits the model and the strategy, in general 0.0): Share of a query's
         coordinates zeroed in training.
     dropout_start (float; as suits the model and the strategy): Dropout at the start, going to

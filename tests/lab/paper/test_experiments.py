@@ -17,11 +17,16 @@ import hale.lab.paper.cells as cells_module
 from hale.data.graph import Graph
 from hale.evaluation.evaluator import evaluate
 from hale.lab.paper import EXPERIMENTS, Cell, Entry, Filled, fill, is_current, read_cells
+from hale.lab.paper.cells import train_alike
+from hale.lab.paper.experiments import AS_IN_THE_PAPER
 from hale.lab.paper.figures import draw_curves, draw_functions, project_points
 from hale.lab.paper.published import FIVE, TABLE3, TABLE4, TABLE5
-from hale.lab.paper.render import by_share, longest, render_page, render_table
+from hale.lab.paper.rank_files import read_ranks
+from hale.lab.paper.render import render_page, render_table
+from hale.lab.paper.table_rows import by_share, longest
 from hale.runs.run import Record, Run, Summary, load_run
 from hale.runs.systems import build_model, check, complete
+from hale.settings import make_settings
 from hale.settings.recipes import read_recipe, recipe_files, settings_in
 from hale.training.stopping import Clock
 
@@ -41,7 +46,11 @@ def test_all_of_the_paper_is_declared() -> None:
     paper = ["table3", "table4", "table5", "figure2", "figure3", "figure4"]
     assert [*EXPERIMENTS] == [*paper, "improvements"]
     for name, table in (("table3", TABLE3), ("table4", TABLE4)):
-        declared = [entry.paper for entry in EXPERIMENTS[name].entries if entry.paper]
+        declared = [
+            entry.paper
+            for entry in EXPERIMENTS[name].entries
+            if entry.paper and entry.cell.recipe == "auto"
+        ]
         assert sorted(declared) == sorted(table.values())
     ablation = {(e.cell.dataset, e.row): e.paper for e in EXPERIMENTS["table5"].entries}
     assert ablation == TABLE5
@@ -67,16 +76,45 @@ def test_every_improvement_differs_from_what_is_tuned() -> None:
         if entry.cell.recipe != "auto":
             continue
         tuned = at_full_time(entry.cell.dataset)
+        given = entry.cell.settings(0, 1.0)
         changes = {
-            name: value
-            for name, value in entry.cell.values
-            if complete(None, recipe="none", **tuned).model_dump()[name] != value
+            name: given[name]
+            for name, _ in entry.cell.values
+            if complete(None, recipe="none", **tuned).model_dump()[name] != given[name]
         }
         assert bool(changes) == (entry.row != "as tuned"), entry.row
         if entry.row == "one bound for all relations":
             assert changes == {"gamma_two_way": tuned["gamma"]}
         if entry.row == "dropout from the start":
             assert changes == {"dropout_start": tuned["dropout"]}
+
+
+@pytest.mark.parametrize("scale", [0.1, 1.0])
+def test_one_bound_changes_one_thing_at_any_share_of_the_time(scale: float) -> None:
+    """The recipe has other bounds and another dropout for short runs than for long ones."""
+    rows = {e.row: e.cell for e in EXPERIMENTS["improvements"].select(("wn18rr",))}
+    content = read_recipe(recipe_files()["wn18rr"])
+    tuned = settings_in(content, "hale", "rotl", budget=600.0 * scale)
+    one = rows["one bound for all relations"].settings(0, scale)
+    assert one["gamma_two_way"] == tuned["gamma"]
+    assert "gamma" not in one
+    start = rows["dropout from the start"].settings(0, scale)
+    assert start["dropout_start"] == tuned["dropout"]
+
+
+def test_rows_with_nothing_beyond_the_paper() -> None:
+    for name, dim, datasets in (
+        ("table3", 32, ("fb15k-237", "wn18rr")),
+        ("table4", 256, ("codex-s", "codex-m", "codex-l")),
+    ):
+        rows = [e for e in EXPERIMENTS[name].entries if e.group == AS_IN_THE_PAPER]
+        assert [(e.cell.dataset, e.row) for e in rows] == [
+            (dataset, row) for dataset in datasets for row in ("RotE", "RotL")
+        ]
+        for entry in rows:
+            made = complete(None, **entry.cell.settings(0, 1.0))
+            assert (made.dim, made.cardinality, made.leave_out_known) == (dim, False, False)
+            assert (made.decay, made.loops, made.heights) == (0.0, True, False)
 
 
 def test_cells_of_one_system_are_shared() -> None:
@@ -91,7 +129,7 @@ def test_cells_of_one_system_are_shared() -> None:
         assert len({cell.key(0, 1.0) for cell in rows.values()}) == len(rows) == 6
     rows = {e.row: e.cell for e in EXPERIMENTS["table5"].select(("fb15k-237",))}
     table3 = [e.cell for e in EXPERIMENTS["table3"].select(("fb15k-237",), ("rotl",), ("hale",))]
-    assert [rows["HaLE-RotL"]] == table3
+    assert rows["HaLE-RotL"] == table3[0]
 
 
 def test_the_ablation_takes_one_part_away_at_a_time() -> None:
@@ -110,12 +148,12 @@ def test_the_ablation_takes_one_part_away_at_a_time() -> None:
 
 def test_selection() -> None:
     chosen = EXPERIMENTS["table3"].select(("wn18rr",), ("rotl", "rote"))
-    assert {e.cell.key(1, 0.1) for e in chosen} == {
+    assert {e.cell.key(1, 0.1) for e in chosen if e.cell.recipe == "auto"} == {
         f"wn18rr-{strategy}-{model}-32-s1-x0.1"
         for strategy in ("samneg", "hale")
         for model in ("rotl", "rote")
     }
-    assert len(EXPERIMENTS["table3"].select(strategies=("hale",))) == 2 * len(FIVE)
+    assert len(EXPERIMENTS["table3"].select(strategies=("hale",))) == 2 * (len(FIVE) + 2)
     ablated = EXPERIMENTS["table5"].select(("wn18rr",), systems=("hale-rotl-no-scale",))
     assert [e.cell.key(0, 1) for e in ablated] == ["wn18rr-hale-rotl-no-scale-32-s0-x1"]
 
@@ -172,6 +210,11 @@ def test_a_finished_cell_is_current_until_its_settings_change(
     later = {**filled.settings, "gamma": 9.0}
     newer = replace(filled, key="newer", seed=1, settings=later, finished="2999-01-01")
     assert by_share(TINY, [filled, newer]) == [[newer]], "seeds of different settings have no mean"
+    assert not is_current(TINY, replace(filled, revision=7)), "of another form of the loss"
+    before = {name: value for name, value in filled.metrics.items() if "by_lot" not in name}
+    assert not is_current(TINY, replace(filled, metrics=before)), "made before ranks were kept"
+    ranking = {**filled.settings, "cardinality": not filled.settings["cardinality"]}
+    assert is_current(TINY, replace(filled, settings=ranking)), "the same weights"
     twin = replace(filled, key="twin", seed=1, settings={**filled.settings, "seed": 1})
     assert by_share(TINY, [filled, twin]) == [[filled, twin]]
 
@@ -181,35 +224,41 @@ def test_tables_show_ours_beside_the_papers(loaded: Graph, tmp_path: Path) -> No
     assert filled is not None
     entry = EXPERIMENTS["table3"].select(("wn18rr",), ("rotl",), ("hale",))[0]
     cell = entry.cell
+    training = {**filled.training, "seconds": 60.2, "threads": 1, "epochs": 0.4}
+    training["validation_seconds"] = 3.4
     mine = {"dataset": cell.dataset, "system": cell.system, "dim": cell.dim, "full_seconds": 600.0}
+    mine |= {"training": training, "commit": "abc", "machine": {"cpu": "Z80"}}
+    figures = {**filled.metrics, "mean_rank": 11.0, "mean_rank_by_lot": 101.0}
     shown = {
-        "a": replace(filled, **mine, key="a", scale=0.1, metrics={**filled.metrics, "mrr": 0.9}),
-        "b": replace(filled, **mine, key="b", scale=1.0, metrics={**filled.metrics, "mrr": 0.4}),
-        "c": replace(filled, **mine, key="c", scale=1.0, metrics={**filled.metrics, "mrr": 0.5}),
+        "a": replace(filled, **mine, key="a", scale=0.1, metrics={**figures, "mrr": 0.9}),
+        "b": replace(filled, **mine, key="b", scale=1.0, metrics={**figures, "mrr": 0.4}),
+        "c": replace(filled, **mine, key="c", scale=1.0, metrics={**figures, "mrr": 0.5}),
     }
     assert longest(cell, shown.values()) == shown["b"]
     assert longest(cell, []) is None
-    page = render_table(EXPERIMENTS["table3"], shown)
-    row, tenth = (line for line in page.splitlines() if line.startswith("| HaLE | RotL |"))
-    assert tenth.startswith("| HaLE | RotL | **0.900** | 0.471 |"), "each share has its row"
-    assert "(x 0.1)" in tenth
-    assert row.split("|")[3:5] == [" 0.450 ", " 0.471 "], "mean of two seeds; the paper's"
-    assert row.rstrip(" |").endswith("2")
-    high = {"settings": {**filled.settings, "heights": True}, "metrics": {"mrr": 0.4712}}
-    high["metrics"] |= {"hits@10": 0.5574, "hits@1": 0.6}
-    page_of_one = render_table(EXPERIMENTS["table3"], {"b": replace(shown["b"], **high)})
-    row = next(line for line in page_of_one.splitlines() if line.startswith("| HaLE | RotL"))
-    assert row.startswith("| HaLE | RotL † | **0.471** | 0.471 | 0.557 | 0.558 | **0.600** |")
-    high["settings"]["loops"] = False
-    page_of_one = render_table(EXPERIMENTS["table3"], {"b": replace(shown["b"], **high)})
-    assert "| HaLE | RotL †‡ | **0.471**" in page_of_one
-    high["settings"]["square"] = False
-    page_of_one = render_table(EXPERIMENTS["table3"], {"b": replace(shown["b"], **high)})
-    assert "| HaLE | RotL †‡§ | **0.471**" in page_of_one
-    training = {**filled.training, "seconds": 60.2, "threads": 1}
-    reduced = render_table(EXPERIMENTS["table3"], {"a": replace(shown["a"], training=training)})
-    assert "| 60 s (x 0.1), 1 thread | 1 |" in reduced
-    assert "Declared, and not run yet." in reduced
+    page = render_table(EXPERIMENTS["table3"], shown, marked={"a": "stale"})
+    row, tenth = (
+        [part.strip() for part in line.split("|")]
+        for line in page.splitlines()
+        if line.startswith("| HaLE | RotL")
+    )
+    heads = next(line for line in page.splitlines() if line.startswith("| | | MRR"))
+    columns = [part.strip() for part in heads.split("|")]
+    told = dict(zip(columns[3:-1], row[3:-1], strict=True))
+    assert told["MRR"] == "0.450 ± 0.071", "mean of two seeds and their standard deviation"
+    assert told["paper"] == "0.471 / 0.558 / 0.424"
+    assert told["seeds"] == "2"
+    assert told["AMRI"] == "0.900", "1 - 10 / 100"
+    assert told["epochs"] == "0.4, not converged"
+    assert (told["time"], told["validation"]) == ("60 s", "3 s")
+    assert (told["machine"], told["commit"]) == ("Z80, 1 thread", "abc")
+    assert told["95 %"] == "", "no file keeps the ranks"
+    assert tenth[2] == "RotL (stale)"
+    assert tenth[3] == "0.900", "each share has its row"
+    assert "60 s (x 0.1)" in tenth
+    high = replace(shown["b"], settings={**filled.settings, "heights": True, "loops": False})
+    assert "| HaLE | RotL †‡ |" in render_table(EXPERIMENTS["table3"], {"b": high})
+    assert "Declared, and not run yet." in page
     assert "not run" in next(line for line in page.splitlines() if "| HaLE | RotE |" in line)
 
 
@@ -257,7 +306,21 @@ def test_a_cell_is_measured_on_test_triples(
     assert filled is not None
     assert filled.metrics["count"] == 2 * 3
     run = load_run(tmp_path / "runs" / TINY.key(0, 0.1))
-    assert filled.metrics == evaluate(run, "test").overall.as_dict()
+    report = evaluate(run, "test", cardinality=True)
+    assert report.vectors_alone is not None
+    figures = {name: value for name, value in filled.metrics.items() if name != "mean_rank_by_lot"}
+    assert figures == report.vectors_alone.as_dict()
+    assert filled.ruled is not None
+    assert filled.ruled["mrr"] == report.mrr
+    kept = read_ranks(tmp_path / "cells", filled.key)
+    assert kept is not None
+    assert kept.ruled is not None
+    assert float((1 / kept.alone).mean()) == filled.metrics["mrr"]
+    assert float((1 / kept.ruled).mean()) == filled.ruled["mrr"]
+    known, queries = graph.known_answers, graph.both_directions(graph.test)
+    left = [24 - len(known.of(q[None, 0], q[None, 1])[1]) + 1 for q in queries]
+    by_lot = sum((count + 1) / 2 for count in left) / len(left)
+    assert filled.metrics["mean_rank_by_lot"] == pytest.approx(by_lot)
 
 
 def test_the_rows_with_ha_have_hanon_under_another_strategy() -> None:
@@ -357,3 +420,12 @@ def test_points_are_projected_without_their_heights(
     content = json.loads((tmp_path / "points.json").read_text())
     assert content["points"] == np.round(expected[:, :2] / 3, 2).tolist()
     assert content["entities"] == list(range(24))
+
+
+def test_what_a_strategy_does_not_use_makes_no_other_run() -> None:
+    hale_run, sampled = make_settings(), make_settings(strategy="samneg")
+    assert train_alike(hale_run, hale_run.model_copy(update={"negatives": 7}))
+    assert not train_alike(hale_run, hale_run.model_copy(update={"gamma": 7.0}))
+    assert not train_alike(hale_run, sampled)
+    assert not train_alike(sampled, sampled.model_copy(update={"negatives": 7}))
+    assert train_alike(hale_run, hale_run.model_copy(update={"cardinality": True}))

@@ -18,7 +18,7 @@ SEARCHED = [name for name, strategy in OBJECTIVES.items() if strategy.space]
 
 
 def test_strategies_with_a_space() -> None:
-    assert SEARCHED == ["hale", "samneg", "advneg", "allneg"]
+    assert SEARCHED == ["hale", "samneg", "advneg", "allneg", "nonneg"]
     assert OBJECTIVES["advneg"].space == OBJECTIVES["samneg"].space
 
 
@@ -107,3 +107,23 @@ def test_a_block_of_all_is_called_so() -> None:
     assert as_settings({"block": 1, "beta": 1}) == {"block": "all", "beta": 1}
     assert as_settings({"block": 0.1}) == {"block": 0.1}
     assert as_settings({"beta": 2.0}) == {"beta": 2.0}
+
+
+def test_an_activation_brings_its_bound_and_takes_it_away(graph: Graph) -> None:
+    """HA + SamNeg searches the paper's bounds; without an activation HaLE has none to search."""
+    bounded = complete(graph, strategy="samneg", activation="hanon")
+    assert Choice("gamma", (5.0, 10.0, 20.0)) in space_for(graph, bounded)
+    names = {one.name for one in space_for(graph, complete(graph, activation="identity"))}
+    assert names.isdisjoint({"gamma", "gamma_two_way", "beta"})
+    assert {"weight", "learning_rate"} <= names
+
+
+@pytest.mark.parametrize("strategy", ["hale", "samneg", "advneg", "allneg"])
+def test_the_papers_grid(graph: Graph, strategy: str) -> None:
+    """Section 4.1.3: the rate and the batch for all; alpha, lambda and gamma are HaLE's."""
+    settings = complete(graph, strategy=strategy, model="rote", recipe="paper")
+    space = {one.name: one for one in space_for(graph, settings)}
+    assert space["learning_rate"] == Choice("learning_rate", (0.0005, 0.001, 0.005))
+    assert space["batch_size"] == Choice("batch_size", (256, 512, 1024))
+    assert ("alpha" in space) == ("gamma" in space) == (strategy == "hale")
+    assert starting_points(settings, tuple(space.values()), 24)

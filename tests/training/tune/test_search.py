@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 from dataclasses import replace
 from pathlib import Path
 
@@ -52,7 +53,7 @@ def test_a_search_is_found_again_by_its_name(graph: Graph, tmp_path: Path) -> No
     tune(graph, out=tmp_path, budget=0.1, trial_seconds=0.2, dim=4, threads=None, beta=2.5)
     backend = optuna.storages.journal.JournalFileBackend(str(tmp_path / JOURNAL))
     (name,) = optuna.study.get_all_study_names(optuna.storages.JournalStorage(backend))
-    assert name == f"{graph.name}-hale-rotl-4-0.2s-9-beta=2.5-dim=4"
+    assert name == f"{graph.name}-hale-rotl-4-0.2s-10-beta=2.5-dim=4"
 
 
 def test_ctrl_c_ends_a_search_without_a_traceback(
@@ -98,9 +99,9 @@ def test_without_validation_triples_there_is_nothing_to_judge_by(
     with pytest.raises(InputError, match="positive budget"):
         tune(graph, out=tmp_path, budget=0)
     with pytest.raises(
-        InputError, match=r"There is no search for nonneg; there is for \['hale', 'samneg'"
+        InputError, match=r"There is no search for allneg-square; there is for \['hale', 'samneg'"
     ):
-        tune(graph, out=tmp_path, budget=1, strategy="nonneg")
+        tune(graph, out=tmp_path, budget=1, model="distmult", strategy="allneg-square")
 
 
 def test_a_trial_is_judged_by_its_best_validation(
@@ -127,3 +128,11 @@ def test_trials_are_given_up_where_the_pruner_says_so(
     monkeypatch.setattr(optuna.Trial, "should_prune", lambda _: True)
     with pytest.raises(InputError, match="No trial was finished"):
         tune(graph, out=tmp_path, budget=0.3, trial_seconds=0.2, dim=4)
+
+
+def test_a_number_of_trials_ends_a_search(graph: Graph, tmp_path: Path) -> None:
+    asked = {"out": tmp_path, "budget": math.inf, "trial_seconds": 0.1, "model": "transe", "dim": 4}
+    found = tune(graph, trials=2, **asked)
+    assert found.trials == 2
+    assert tune(graph, trials=2, **asked).trials == 2, "no trial more"
+    assert tune(graph, trials=3, **asked).trials == 3, "gone on with"

@@ -12,9 +12,6 @@ Floats = NDArray[np.float64]
 
 # Counts of known answers are told apart as 0, 1, 2, up to 4, up to 8, and so on.
 KINDS = 16
-# A relation is functional if this share of its queries has one answer. One query more with one
-# answer and one with several are supposed, so that under 48 queries none is.
-ONE_ANSWER = 0.98
 
 
 class Cardinality:
@@ -38,8 +35,7 @@ class Cardinality:
         counts = np.diff(index.offsets).astype(np.int64)
         queries = np.bincount(relations, minlength=width)
         self.mean: Floats = np.bincount(relations, counts, width) / np.maximum(1, queries)  # (2R,)
-        single = np.bincount(relations, counts == 1, width)
-        self.functional: NDArray[np.bool_] = (single + 1) >= ONE_ANSWER * (queries + 2)  # (2R,)
+        self.functional: NDArray[np.bool_] = graph.profiles.functional  # (2R,)
         hidden = _by_kind(relations, counts - 1, width, counts)
         complete = _by_kind(relations, counts, width, np.ones(len(counts)))
         self._odds = np.log(hidden) - np.log(complete)  # (2R, KINDS)

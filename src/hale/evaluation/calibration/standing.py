@@ -11,10 +11,11 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from hale.data.keys import Ids, pair_keys, pairs_of
-from hale.engine.topk import merged, top
 from hale.evaluation.calibration.cardinality import Cardinality
-from hale.evaluation.candidate_scores import score_candidates
+from hale.evaluation.calibration.tally import Tally
+from hale.evaluation.candidate_scores import BestOf, score_candidates
 from hale.evaluation.candidates import Candidates
+from hale.evaluation.cardinality_rule import rule_of
 from hale.evaluation.spans import chunk_size
 from hale.models.base import LAST
 from hale.objectives.scoring import scoring_of
@@ -76,6 +77,7 @@ class Standings:
 
     def __init__(self, run: Run) -> None:
         self.model, self.scoring = run.model, scoring_of(run.settings)
+        self.rule = rule_of(run)
         self.known = run.graph.known("train")
         self.candidates = Candidates(run.graph)
         self.cardinality = Cardinality(run.graph)
@@ -92,18 +94,16 @@ class Standings:
         """The best ``depth`` candidates of questions (n,), (n,), in bounded memory."""
         entities = np.zeros((len(given), depth), dtype=np.int64)
         scores = np.full((len(given), depth), -np.inf, dtype=np.float32)
-        best: tuple[Tensor, Tensor] | None = None
+        best = BestOf(depth, given, relations, self.rule)
         for block in score_candidates(
             self.model, given, relations, self.candidates, known=self.known
         ):
             block.scores.index_put_(block.known, block.scores.new_tensor(-torch.inf))
-            values, columns = top(block.scores, depth)
-            best = merged(best, (values, block.entities[columns]), depth)
-            if block.last:
-                width = best[0].shape[1]
-                scores[block.rows, :width] = best[0].float().cpu().numpy()
-                entities[block.rows, :width] = best[1].cpu().numpy()
-                best = None
+            found = best.add(block)
+            if found is not None:
+                width = found[0].shape[1]
+                scores[block.rows, :width] = found[0].float().cpu().numpy()
+                entities[block.rows, :width] = found[1].cpu().numpy()
         scores[scores <= LAST / 2] = -np.inf
         return Lists(
             given=given,
@@ -115,39 +115,46 @@ class Standings:
 
     @torch.inference_mode()
     def num_above(self, given: Ids, relations: Ids, answers: Ids) -> Ids:
-        """How many candidates score above answers (m,) to questions (m,), (m,): -> (m,).
+        """How many candidates stand above answers (m,) to questions (m,), (m,): -> (m,).
 
         A question is asked once, however many of the answers are to it.
         """
         sizes = (self.num_entities, 2 * self.num_relations)
         keys, rows = np.unique(pair_keys(given, relations, sizes), return_inverse=True)
+        asked = pairs_of(keys, sizes[1])
         scores = self._score(given, relations, answers)
-        order = np.lexsort((scores, rows))
-        starts = np.searchsorted(rows[order], np.arange(len(keys)))
-        columns = np.empty(len(rows), dtype=np.int64)
-        columns[order] = np.arange(len(rows)) - starts[rows[order]]
-        limits = np.full((len(keys), int(columns.max(initial=-1)) + 1), np.inf, dtype=np.float32)
-        limits[rows, columns] = scores
-        found = np.zeros(limits.shape, dtype=np.int64)
-        for block in score_candidates(
-            self.model, *pairs_of(keys, sizes[1]), self.candidates, known=self.known
-        ):
+        free, taken = self._levels(given, relations, answers, scores)
+        tallies = (Tally(rows, free), Tally(rows, taken))
+        itself = np.zeros(len(rows), dtype=np.int64)
+        for block in score_candidates(self.model, *asked, self.candidates, known=self.known):
             block.scores.index_put_(block.known, block.scores.new_tensor(-torch.inf))
-            lowest_first = torch.from_numpy(limits[block.rows]).to(self.device)
-            below = torch.searchsorted(lowest_first, block.scores.float())  # limits below a score
-            counts = torch.zeros(len(below), limits.shape[1] + 1, dtype=torch.long)
-            counts = counts.to(self.device).scatter_add_(1, below, torch.ones_like(below))
-            passed = counts.flip(1).cumsum(dim=1).flip(1)[:, 1:]
-            found[block.rows] += passed.cpu().numpy()
+            entities = block.entities.cpu().numpy()
+            marks = None
+            if self.rule is not None:
+                marks = self.rule.marks(asked[0][block.rows], asked[1][block.rows], entities)
+            if marks is None:
+                tallies[0].add(block.rows, block.scores)
+            else:
+                tallies[0].add(block.rows, block.scores.masked_fill(marks, -torch.inf))
+                tallies[1].add(block.rows, block.scores.masked_fill(~marks, -torch.inf))
             # An answer is not above itself, though its score here may differ in the last digit.
             place = np.full(len(keys), -1)
             place[block.rows] = np.arange(len(block.rows))
-            entities = block.entities.cpu().numpy()
             at = np.minimum(np.searchsorted(entities, answers), len(entities) - 1)
             mine = np.flatnonzero((place[rows] >= 0) & (entities[at] == answers))
             own = block.scores[place[rows[mine]], at[mine]].float().cpu().numpy()
-            found[rows[mine], columns[mine]] -= own > scores[mine]
-        return found[rows, columns]
+            itself[mine] += own > scores[mine]
+        return tallies[0].counts() + tallies[1].counts() - itself
+
+    def _levels(
+        self, given: Ids, relations: Ids, answers: Ids, scores: NDArray[np.float32]
+    ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """What a candidate, free or taken, must score to be above an answer: (m,), (m,)."""
+        if self.rule is None:
+            return scores, scores
+        triples = np.stack([given, relations, answers], axis=1)
+        free, taken = self.rule.levels(triples, torch.from_numpy(scores).to(self.device))
+        return free.cpu().numpy(), taken.cpu().numpy()
 
     def stand(self, lists: Lists, rows: Ids, answers: Ids) -> Stand:
         """How answers (m,) to the questions ``rows`` (m,) of some lists stand.
@@ -233,7 +240,10 @@ class Standings:
     def _trained(
         self, given: Ids, relations: Ids, answers: Ids, scores: NDArray[np.float32]
     ) -> Floats:
-        """The scores that training saw, f = -h(c_r d^2), from the model's: (n, K) -> (n, K)."""
+        """The scores that training saw, f = -h(c_r d^2), from the model's: (n, K) -> (n, K).
+
+        Less what the run's rule takes off.
+        """
         found = np.empty(scores.shape)
         for part in _chunks(len(given)):
             head, relation, tail = (
@@ -244,6 +254,10 @@ class Standings:
             scale = self.scoring.scale(self.model, relation)
             trained = self.scoring.activate(self.model, values - bias, scale) + bias
             found[part] = trained.double().cpu().numpy()
+        if self.rule is not None:
+            width = answers.shape[1]
+            asked = np.repeat(given, width), np.repeat(relations, width), answers.reshape(-1)
+            found -= self.rule.nats(*asked).reshape(found.shape)
         return np.where(np.isneginf(scores), -np.inf, found)
 
 

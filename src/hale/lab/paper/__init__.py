@@ -1,9 +1,12 @@
 """Experiments: the paper's tables and figures as declarations, and the runner that fills them.
 
-paper      the figures that the paper reports
-declared   which systems each table and figure compares, on which data, for how long
-cells      one trained system: its file, and how it is filled
-render     finished cells to Markdown tables and figures, paper and ours side by side
+published     the figures that the paper reports
+experiments   which systems each table and figure compares, on which data, for how long
+plan          at which share of that time, with how many seeds, and how it stands
+searches      the settings of every row, by as many trials of the same time
+cells         one trained system: its file, and how it is filled; rank_files its ranks
+table_rows    finished cells compared triple by triple (significance)
+render, page  finished cells to Markdown tables and figures; relation_page by relation
 """
 
 from hale.lab.paper.cells import Cell, Filled, fill, is_current, read_cells

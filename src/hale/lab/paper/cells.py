@@ -1,7 +1,9 @@
 """Cells: one system trained on one graph for one time, as a file that says all about it.
 
 A cell's training lives in a run folder of its own, so that a killed one goes on where it stopped;
-when it is done, the cell's file is written at once and whole. Finished cells are never run again.
+when it is done, the cell's file is written at once and whole, with the ranks of its triples beside.
+Finished cells are run again only if they are stale: made with other settings than they would get
+now, with an earlier form of their strategy's loss, or before cells kept ranks.
 """
 
 from __future__ import annotations
@@ -9,7 +11,7 @@ from __future__ import annotations
 import json
 import warnings
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import MISSING, asdict, dataclass, fields
 from datetime import UTC, datetime
 from functools import lru_cache
 from pathlib import Path
@@ -20,14 +22,28 @@ from hale.data.datasets import load
 from hale.data.files import write_json
 from hale.data.graph import Graph
 from hale.errors import HaleWarning
-from hale.evaluation.evaluator import evaluate
+from hale.evaluation.cardinality_rule import rule_of
+from hale.evaluation.metrics import Metrics
+from hale.evaluation.ranks import filtered_ranks
 from hale.lab.bench.machine import machine
+from hale.lab.paper.commit import commit_of_code
+from hale.lab.paper.rank_files import Floats, RankPair, write_ranks, write_triples
+from hale.objectives import objective_class
 from hale.runs.header import SETTINGS
 from hale.runs.run import Run, load_run
-from hale.runs.systems import complete, train_alike
-from hale.settings import make_settings
+from hale.runs.score_kind import not_in_nats
+from hale.runs.systems import complete, unused
+from hale.settings import Settings, make_settings
+from hale.settings.recipes import read_recipe, recipe_files, settings_in
 from hale.training.observer import Observer
 from hale.training.start import train
+
+
+@dataclass(frozen=True)
+class Same:
+    """The value that another setting has by the recipe, at whatever share of the time."""
+
+    name: str
 
 
 @dataclass(frozen=True)
@@ -48,13 +64,23 @@ class Cell:
 
     def settings(self, seed: int, scale: float) -> dict[str, object]:
         """What train() is asked for."""
+        budget = self.seconds * scale
+        values = dict(self.values)
+        for name, value in values.items():
+            if isinstance(value, Same):
+                values[name] = self._by_recipe(budget)[value.name]
         return {
-            **dict(self.values),
+            **values,
             "recipe": self.recipe,
             "dim": self.dim,
             "seed": seed,
-            "budget": self.seconds * scale,
+            "budget": budget,
         }
+
+    def _by_recipe(self, budget: float) -> dict[str, object]:
+        """What the data set's recipe has for the system under a budget."""
+        content, values = read_recipe(recipe_files()[self.dataset]), dict(self.values)
+        return settings_in(content, str(values["strategy"]), str(values["model"]), budget)
 
 
 @dataclass(frozen=True)
@@ -74,8 +100,11 @@ class Filled:
     settings: Mapping[str, Any]
     training: Mapping[str, Any]
     curve: list[dict[str, float]]
-    metrics: Mapping[str, float]  # of the test split, filtered, both directions
+    metrics: Mapping[str, float]  # of the test split, filtered, both directions; by vectors alone
     finished: str  # when, by the clock of the machine
+    commit: str = ""  # of the code
+    revision: int = 1  # of the strategy's loss
+    ruled: Mapping[str, float] | None = None  # the same metrics by the cardinality rule
 
     def is_of(self, cell: Cell) -> bool:
         """Whether this is the cell with some seed, at some share of its time."""
@@ -101,6 +130,7 @@ def fill(
     run = trained(cell, seed=seed, scale=scale, work=work, observer=observer)
     if run.summary.stopped_by == "interrupt":
         return None
+    found = ranked(run)
     filled = Filled(
         key=cell.key(seed, scale),
         dataset=cell.dataset,
@@ -118,12 +148,41 @@ def fill(
             {"step": record.step, "seconds": record.seconds, **dict(record.metrics)}
             for record in run.history
         ],
-        metrics=evaluate(run, "test").overall.as_dict(),
+        metrics=_measured(run, found.alone),
         finished=datetime.now(tz=UTC).isoformat(timespec="seconds"),
+        commit=commit_of_code(),
+        revision=objective_class(run.settings.strategy).revision,
+        ruled=None if found.ruled is None else _measured(run, found.ruled),
     )
     folder.mkdir(parents=True, exist_ok=True)
+    write_ranks(folder, filled.key, found)
+    write_triples(folder, cell.dataset, run.graph)
     write_json(folder / f"{filled.key}.json", asdict(filled), indent=1)
     return filled
+
+
+def ranked(run: Run) -> RankPair:
+    """The ranks of a run's test triples, by its vectors alone and by the cardinality rule.
+
+    The rule is shown with and without for every system that it goes with, whatever its own
+    settings say, so that no row has what another lacks.
+    """
+    graph, known = run.graph, run.graph.known_answers
+    queries = graph.both_directions(graph.test)
+    ruled = None
+    if not_in_nats(run.settings, run.model.similarity) is None:
+        rule = rule_of(run, cardinality=True)
+        ruled = filtered_ranks(run.model, queries, known, rule=rule)
+    return RankPair(filtered_ranks(run.model, queries, known), ruled)
+
+
+def _measured(run: Run, ranks: Floats) -> dict[str, float]:
+    """Metrics of ranks, and the mean rank of a draw by lot among as many candidates."""
+    graph = run.graph
+    queries = graph.both_directions(graph.test)
+    others = graph.known_answers.counts(queries[:, 0], queries[:, 1]) - 1
+    by_lot = float((len(graph.entities) - others + 1).mean() / 2)
+    return {**Metrics.of(ranks).as_dict(), "mean_rank_by_lot": by_lot}
 
 
 def trained(
@@ -143,9 +202,21 @@ def trained(
 
 
 def is_current(cell: Cell, filled: Filled) -> bool:
-    """Whether a finished cell has the settings that it would be given now."""
+    """Whether a finished cell has the settings that it would be given now, and today's loss."""
+    if filled.revision != objective_class(str(filled.settings["strategy"])).revision:
+        return False
+    if "mean_rank_by_lot" not in filled.metrics:  # made before cells kept their ranks
+        return False
     asked = complete(load_quietly(cell.dataset), **cell.settings(filled.seed, filled.scale))
     return train_alike(asked, make_settings(**filled.settings))
+
+
+def train_alike(one: Settings, other: Settings) -> bool:
+    """Whether two settings make the same weights: what their strategy does not use does not count,
+    nor what only ranks.
+    """
+    idle = unused(objective_class(one.strategy)) | {"cardinality"}
+    return one.model_dump(exclude=idle) == other.model_dump(exclude=idle)
 
 
 @lru_cache(maxsize=1)
@@ -160,8 +231,9 @@ def read_cells(folder: Path) -> dict[str, Filled]:
     """All finished cells of a folder, by key."""
     found = {}
     names = {field.name for field in fields(Filled)}
+    needed = {field.name for field in fields(Filled) if field.default is MISSING}
     for path in sorted(folder.glob("*.json")):
         content = json.loads(path.read_text())
-        if content.keys() == names:
+        if needed <= content.keys() <= names:
             found[content["key"]] = Filled(**content)
     return found

@@ -15,7 +15,7 @@ from hale.engine.activations import ACTIVATIONS, make_activation
 from hale.errors import MissingExtraError
 from hale.lab.paper.cells import Filled
 from hale.lab.paper.experiments import BETAS, CURVE_SETS, Entry, Experiment
-from hale.lab.paper.render import longest
+from hale.lab.paper.table_rows import longest
 from hale.runs.run import Run
 
 POINTS = 1500  # entities drawn in a picture of vectors

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from hale.data.files import write_text
@@ -11,7 +13,12 @@ from hale.errors import MissingExtraError
 from hale.lab.paper.cells import Filled, read_cells
 from hale.lab.paper.experiments import EXPERIMENTS, Experiment
 from hale.lab.paper.figures import draw_curves, draw_functions, draw_points, project_points
-from hale.lab.paper.render import longest, render_page
+from hale.lab.paper.plan import state_of
+from hale.lab.paper.rank_files import read_ranks, read_triples
+from hale.lab.paper.relation_page import render_relations
+from hale.lab.paper.render import render_page
+from hale.lab.paper.searches import search_of
+from hale.lab.paper.table_rows import longest
 from hale.runs.header import SETTINGS
 from hale.runs.run import load_run
 
@@ -37,9 +44,29 @@ def write_page(
         except MissingExtraError as error:
             notes.append(f"{experiment.name} was not drawn: {error}")
     page = results / f"reproduction{ending}.md"
-    text = render_page(experiments, finished, figures, recipe)
+    ranks_of = partial(read_ranks, cells)
+    marked = faults_of(experiments, finished)
+    text = render_page(experiments, finished, figures, recipe, ranks_of, marked)
     write_text(page, text)
+    by_relation = render_relations(experiments, finished, ranks_of, partial(read_triples, cells))
+    write_text(results / f"reproduction{ending}-relations.md", by_relation)
     return page, notes
+
+
+def faults_of(experiments: Iterable[Experiment], finished: Mapping[str, Filled]) -> dict[str, str]:
+    """What is wrong with finished cells, by key: stale ones, and those not searched alike."""
+    declared = {entry.cell for e in experiments if e.kind == "table" for entry in e.entries}
+    found = {}
+    for cell in sorted(declared, key=lambda cell: cell.dataset):  # a data set is loaded once
+        search = search_of(cell)
+        alike = search is None or search.is_done()
+        for filled in finished.values():
+            if filled.is_of(cell):
+                faults = ["stale"] if state_of(cell, filled) == "stale" else []
+                faults += [] if alike else ["not searched alike"]
+                if faults:
+                    found[filled.key] = ", ".join(faults)
+    return found
 
 
 def _under(recipe: str, experiment: Experiment) -> Experiment:

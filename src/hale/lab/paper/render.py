@@ -2,41 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from statistics import mean
 
-from hale.lab.paper.cells import Cell, Filled
+from hale.lab.paper.cells import Filled
 from hale.lab.paper.experiments import STAND_INS, Entry, Experiment
+from hale.lab.paper.searches import TRIAL_SECONDS, TRIALS
+from hale.lab.paper.significance import DRAWS, FLIPS, LEVEL
+from hale.lab.paper.table_rows import RanksOf, Row, by_share, rows_of
 
-METRICS = {"mrr": "MRR", "hits@10": "Hits@10", "hits@1": "Hits@1"}
-PAPER_KEYS = {"mrr": "mrr", "hits@10": "hits10", "hits@1": "hits1"}
+COLUMNS = (
+    *("MRR", "95 %", "seeds", "by the rule", "on validation", "paper"),
+    *("Hits@1", "Hits@3", "Hits@10"),
+    *("mean rank", "AMRI", "HaLE against it", "epochs", "time", "validation", "machine", "commit"),
+)
 
 
-def by_share(cell: Cell, finished: Iterable[Filled]) -> list[list[Filled]]:
-    """The finished seeds of a cell, a list for each share of the time, the largest first.
+def no_ranks(_: str) -> None:
+    """Where no file keeps the ranks of cells."""
 
-    Of each share only those with the settings of its latest: seeds of different settings have
-    no mean.
+
+def render_table(
+    experiment: Experiment,
+    finished: Mapping[str, Filled],
+    ranks_of: RanksOf = no_ranks,
+    marked: Mapping[str, str] | None = None,
+) -> str:
+    """A section per data set; a row per system with what was measured and what the paper says.
+
+    ``marked`` says of cells, by key, what is wrong with them.
     """
-    shares: dict[float, list[Filled]] = {}
-    for filled in finished:
-        if filled.is_of(cell):
-            shares.setdefault(filled.scale, []).append(filled)
-    found = []
-    for _, mine in sorted(shares.items(), reverse=True):
-        latest = max(mine, key=lambda filled: filled.finished)
-        found.append([filled for filled in mine if filled.same_settings(latest)])
-    return found
-
-
-def longest(cell: Cell, finished: Iterable[Filled]) -> Filled | None:
-    """The first seed of a cell at the largest share of the time that is finished."""
-    found = by_share(cell, finished)
-    return found[0][0] if found else None
-
-
-def render_table(experiment: Experiment, finished: Mapping[str, Filled]) -> str:
-    """A section per data set; a row per system with what was measured and what the paper says."""
     lines = [f"## {experiment.title}", ""]
     datasets = list(dict.fromkeys(entry.cell.dataset for entry in experiment.entries))
     for dataset in datasets:
@@ -44,7 +39,10 @@ def render_table(experiment: Experiment, finished: Mapping[str, Filled]) -> str:
         if not any(by_share(entry.cell, finished.values()) for entry in entries):
             lines += [f"### {dataset}", "", "Declared, and not run yet.", ""]
             continue
-        lines += [*_heading(dataset, entries[0].cell.seconds), *_rows(entries, finished), ""]
+        rows = rows_of(entries, finished, ranks_of)
+        lines += _heading(dataset, entries[0].cell.seconds)
+        lines += [_line(row, marked or {}) for row in rows]
+        lines.append("")
     return "\n".join(lines)
 
 
@@ -52,33 +50,72 @@ def _heading(dataset: str, seconds: float) -> list[str]:
     title = f"### {dataset}, {seconds:,.0f} s of training at full time"
     if dataset in STAND_INS:
         title += f" (stands in for {STAND_INS[dataset]}'s scale; not to be compared with the paper)"
-    head = " | ".join(f"{name} | paper" for name in METRICS.values())
-    return [title, "", f"| | | {head} | time | seeds |", "|---|---|" + "---|" * 8]
+    return [title, "", f"| | | {' | '.join(COLUMNS)} |", "|---|---|" + "---|" * len(COLUMNS)]
 
 
-def _rows(entries: Sequence[Entry], finished: Mapping[str, Filled]) -> list[str]:
-    """The rows of all systems; one that was trained for several times has one for each."""
-    return [
-        _row(entry, found)
-        for entry in entries
-        for found in by_share(entry.cell, finished.values()) or [[]]
+def _line(row: Row, marked: Mapping[str, str]) -> str:
+    found, entry = row.cells, row.entry
+    name = f"{entry.row}{_marks(found)}{_faults(found, marked)}"
+    if not found:
+        cells = [*[""] * 5, _paper(entry), *[""] * 7, "not run", "", "", ""]
+        return f"| {entry.group} | {name} | {' | '.join(cells)} |"
+    mrr = _figure(row.mean("mrr"))
+    spread = "" if row.spread is None else f" ± {row.spread:.3f}"
+    bounds = row.interval
+    against = ""
+    if row.against is not None and row.rival_of is not None:
+        sure = f"p {row.against.p:.3f}" if row.against.p > 1 / FLIPS else f"p < {1 / FLIPS:.4f}"
+        against = f"{row.against.gain:+.3f}, {sure} ({row.rival_of.entry.row})"
+    cells = [
+        (f"**{mrr}**" if row.best else mrr) + spread,
+        "" if bounds is None else f"{bounds.low:.3f} to {bounds.high:.3f}",
+        str(len(found)),
+        _figure(row.mean("mrr", ruled=True)),
+        _figure(row.validation) if any(cell.curve for cell in found) else "",
+        _paper(entry),
+        *(_figure(row.mean(name)) for name in ("hits@1", "hits@3", "hits@10")),
+        _number(row.mean("mean_rank")),
+        _figure(row.adjusted_index),
+        against,
+        _epochs(found),
+        _time(found),
+        f"{mean(cell.training.get('validation_seconds') or 0.0 for cell in found):,.0f} s",
+        _one_of(_machine(cell) for cell in found),
+        _one_of(cell.commit or "unknown" for cell in found),
     ]
+    return f"| {entry.group} | {name} | {' | '.join(cells)} |"
 
 
-def _row(entry: Entry, found: Sequence[Filled]) -> str:
-    cells = []
-    for key in METRICS:
-        ours = f"{mean(cell.metrics[key] for cell in found):.3f}" if found else ""
-        paper = ""
-        if entry.paper is not None:
-            paper = f"{getattr(entry.paper, PAPER_KEYS[key]):.3f}"
-            ours = f"**{ours}**" if ours >= paper else ours
-            paper += "*" if entry.paper_is_full else ""
-        cells += [ours, paper]
-    return (
-        f"| {entry.group} | {entry.row}{_marks(found)} | {' | '.join(cells)} | {_time(found)} | "
-        f"{len(found) or ''} |"
-    )
+def _paper(entry: Entry) -> str:
+    """MRR, Hits@10 and Hits@1 of the paper."""
+    if entry.paper is None:
+        return ""
+    star = "*" if entry.paper_is_full else ""
+    return " / ".join(f"{figure:.3f}" for figure in entry.paper) + star
+
+
+def _figure(value: float | None) -> str:
+    return "" if value is None else f"{value:.3f}"
+
+
+def _number(value: float | None) -> str:
+    return "" if value is None else f"{value:,.0f}"
+
+
+def _one_of(names: Iterable[str]) -> str:
+    return ", ".join(dict.fromkeys(names))
+
+
+def _machine(cell: Filled) -> str:
+    """The processor and how many threads it trained on."""
+    threads = cell.training.get("threads")
+    plural = "" if threads == 1 else "s"
+    return f"{cell.machine.get('cpu', 'unknown')}, {threads} thread{plural}"
+
+
+def _epochs(found: Sequence[Filled]) -> str:
+    done = mean(float(cell.training.get("epochs", 0.0)) for cell in found)
+    return f"{done:.1f}, not converged" if done < 1 else f"{done:,.0f}"
 
 
 def _marks(found: Sequence[Filled]) -> str:
@@ -92,15 +129,16 @@ def _marks(found: Sequence[Filled]) -> str:
     return f" {marks}" if marks else ""
 
 
+def _faults(found: Sequence[Filled], marked: Mapping[str, str]) -> str:
+    faults = _one_of(marked[cell.key] for cell in found if cell.key in marked)
+    return f" ({faults})" if faults else ""
+
+
 def _time(found: Sequence[Filled]) -> str:
-    """How long the cells were trained, by how many threads; reduced time is said."""
-    if not found:
-        return "not run"
+    """How long the cells were trained; reduced time is said."""
     seconds = mean(cell.training["seconds"] for cell in found)
     share = found[0].scale
-    threads = " or ".join(sorted({f"{cell.training['threads']}" for cell in found}))
-    reduced = "" if share >= 1 else f" (x {share:g})"
-    return f"{seconds:,.0f} s{reduced}, {threads} thread{'' if threads == '1' else 's'}"
+    return f"{seconds:,.0f} s" + ("" if share >= 1 else f" (x {share:g})")
 
 
 def render_page(
@@ -108,34 +146,19 @@ def render_page(
     finished: Mapping[str, Filled],
     figures: Mapping[str, str],
     recipe: str = "auto",
+    ranks_of: RanksOf = no_ranks,
+    marked: Mapping[str, str] | None = None,
 ) -> str:
     """The whole page; ``figures`` maps experiments to the pictures that were drawn."""
     lines = [
         "# The paper, reproduced" + ("" if recipe == "auto" else f" (recipe: {recipe})"),
         "",
-        "Written by `hale reproduce --render` from the files in `cells/`: no number of ours "
-        "stands here that no file backs. MRR, Hits@10 and Hits@1 are of the test split, filtered, "
-        "in both directions, of the state kept by validation triples; several seeds are "
-        "averaged. The paper's figures (Wang et al., WWW 2022) come from a GTX 1070; those with "
-        "a star from models that their authors trained without a limit of time, of more than "
-        "256 dimensions in Table 4. A share beside the time (x 0.1) says that a system had only "
-        "that part of the paper's time; compare systems of the same share, which is why some stand "
-        "here more than once. Systems of one thread may have been trained side by side. "
-        "Bold figures reach the paper's. Where a system has a dagger (†), its entities have a "
-        "height beside their d numbers; where it has a double one (‡), an entity comes last among "
-        "the answers to a query about itself, for relations of which (almost) no training fact "
-        "joins an entity to itself (see docs/models.md); where it has a paragraph sign (§), "
-        "alignment is not squared (nor is it in HaLE's curves on WN18RR).",
+        *_preface(recipe),
         "",
     ]
-    machines = {
-        f"{cell.machine['cpu']}, {cell.machine['cores']} cores, torch {cell.machine['torch']}"
-        for cell in finished.values()
-    }
-    lines += [f"Machines: {'; '.join(sorted(machines)) or 'none yet'}.", ""]
     for experiment in experiments:
         if experiment.kind == "table":
-            lines.append(render_table(experiment, finished))
+            lines.append(render_table(experiment, finished, ranks_of, marked))
         elif experiment.name in figures:
             lines += [
                 f"## {experiment.title}",
@@ -144,3 +167,42 @@ def render_page(
                 "",
             ]
     return "\n".join(lines)
+
+
+def _preface(recipe: str) -> Collection[str]:
+    """How the page is to be read."""
+    other = "reproduction" if recipe == "auto" else f"reproduction-{recipe}"
+    trials = ", ".join(f"{name} {seconds:g} s" for name, seconds in TRIAL_SECONDS.items())
+    return (
+        "Written by `hale reproduce --render` from the files in `cells/`: no number of ours "
+        "stands here that no file backs; `hale reproduce --status` lists what is missing. Figures "
+        "are of the test split, filtered, in both directions, of the state kept by validation "
+        "triples, by the vectors alone; `by the rule` is MRR by the cardinality rule of "
+        "[models](../models.md), which any system may have that has scores in nats. Several seeds "
+        "are averaged, ± their standard deviation. `On validation` is MRR on the sample of "
+        "validation triples that chose the state: what goes beyond the paper is judged by that.",
+        "",
+        f"The interval is a bootstrap over triples ({DRAWS:,} draws). `HaLE against it` is MRR of "
+        "HaLE with the same model (or, where there is none, of HaLE's row that is best on "
+        "validation triples; in Table 5 and beyond the paper, of the row with all parts) less that "
+        "of the row, at the same share of the time, with p of a test "
+        f"by flipped signs over the same triples ({FLIPS:,} flips). Bold is an MRR that is "
+        f"significantly above what it is compared with (p < {LEVEL:g}) and below nothing. AMRI is "
+        "the adjusted mean rank index: 1 is perfect, 0 is chance.",
+        "",
+        f"Rows are searched alike: {TRIALS} trials or more on validation triples, each of "
+        f"{trials}; the recipes tell what was found. A row without such a search is marked "
+        '"not searched alike", one that was made with other settings or another form of its loss '
+        'than it would be now "stale". The paper\'s figures (MRR / Hits@10 / Hits@1; Wang et al., '
+        "WWW 2022) come from a GTX 1070; those with a star from models that their authors trained "
+        "without a limit of time, of more than 256 dimensions in Table 4. A share beside the time "
+        "(x 0.1) says that a system had only that part of the paper's time; compare systems of the "
+        "same share. `HaLE as in the paper` has nothing beyond it, its settings from its own grid.",
+        "",
+        "Where a system has a dagger (†), its entities have a height beside their d numbers; where "
+        "it has a double one (‡), an entity comes last among the answers to a query about itself, "
+        "for relations of which (almost) no training fact joins an entity to itself; where it has "
+        "a paragraph sign (§), alignment is not squared (nor is it in HaLE's curves on WN18RR). "
+        f"By relation and direction, and on seen entities only: [{other}-relations.md]"
+        f"({other}-relations.md).",
+    )

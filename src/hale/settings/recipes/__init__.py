@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import tomllib
 import warnings
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from hale.errors import HaleWarning
 from hale.settings.recipes.from_file import chosen_by_file, read_given_recipe
@@ -20,7 +20,14 @@ from hale.settings.recipes.rule import GraphCounts, by_rule
 
 FOLDER = Path(__file__).parent
 NAMES = ("auto", "paper", "none")
-NO_SETTINGS = ("found", "long", "seconds")  # of a table
+NO_SETTINGS = ("found", "seconds", "trials", "trial")  # of a table: how it came about
+
+
+class Searched(NamedTuple):
+    """How the settings of a table were found: by so many trials, each of so many seconds."""
+
+    trials: int
+    trial: float
 
 
 @cache
@@ -37,7 +44,11 @@ def read_recipe(path: Path) -> Mapping[str, Any]:
 
 
 def tuned(
-    graph: GraphCounts, strategy: str, model: str, budget: float | None = None
+    graph: GraphCounts,
+    strategy: str,
+    model: str,
+    budget: float | None = None,
+    kinds: Collection[str] = (),
 ) -> dict[str, object]:
     """The settings tuned for this graph, by its name and size; none where there are none."""
     path = recipe_files().get(graph.name)
@@ -46,7 +57,7 @@ def tuned(
     content = read_recipe(path)
     if content["entities"] != graph.num_entities or content["train"] != graph.num_train:
         return {}
-    return settings_in(content, strategy, model, budget)
+    return settings_in(content, strategy, model, budget, kinds)
 
 
 def recipe_for(
@@ -55,17 +66,25 @@ def recipe_for(
     model: str,
     budget: float | None = None,
     epochs: float | None = None,
+    kinds: Collection[str] = (),
 ) -> dict[str, object]:
     """The settings tuned for this graph, or else the rule's."""
-    found = tuned(graph, strategy, model, budget)
+    found = tuned(graph, strategy, model, budget, kinds)
     if found or strategy != "hale":
         return found
     return by_rule(graph, epochs)
 
 
-def paper_recipe(strategy: str, model: str) -> dict[str, object]:
-    """Settings as the paper has them, from its grids where it does not say which."""
-    return settings_in(read_recipe(FOLDER / "paper.toml"), strategy, model)
+def paper_recipe(
+    strategy: str, model: str, graph: str = "", kinds: Collection[str] = ()
+) -> dict[str, object]:
+    """Settings as the paper has them, from its grids where it does not say which.
+
+    Where its grids were searched on a graph, what was found there goes before.
+    """
+    content = read_recipe(FOLDER / "paper.toml")
+    own = settings_in(content.get(graph, {}), strategy, model, kinds=kinds)
+    return settings_in(content, strategy, model) | own
 
 
 def recipe_values(
@@ -76,21 +95,23 @@ def recipe_values(
     *,
     budget: float | None = None,
     epochs: float | None = None,
+    kinds: Collection[str] = (),
 ) -> dict[str, object]:
     """What a recipe says: 'auto' the graph's own or the rule's, 'paper' the paper's, 'none'.
 
     Any other name is that of a file, whose settings are taken for any graph; if it was found on
     one of another size, that is warned of. ``budget`` is the time of the run in seconds, if it
-    has one, and ``epochs`` how many that makes, if it is known.
+    has one, and ``epochs`` how many that makes, if it is known. ``kinds`` are what else a system
+    may have a table by: its dimension ('d256') and an activation that is not its usual one.
     """
     if name not in NAMES:
         content = read_given_recipe(Path(name))
         _warn_of_size(name, content, graph)
-        return settings_in(content, strategy, model, budget)
+        return settings_in(content, strategy, model, budget, kinds)
     if name == "paper":
-        return paper_recipe(strategy, model)
+        return paper_recipe(strategy, model, "" if graph is None else graph.name, kinds)
     if name == "auto" and graph is not None:
-        return recipe_for(graph, strategy, model, budget, epochs)
+        return recipe_for(graph, strategy, model, budget, epochs, kinds)
     return {}
 
 
@@ -122,9 +143,16 @@ def _warn_of_size(name: str, content: Mapping[str, Any], graph: GraphCounts | No
 
 
 def settings_in(
-    content: Mapping[str, Any], strategy: str, model: str, budget: float | None = None
+    content: Mapping[str, Any],
+    strategy: str,
+    model: str,
+    budget: float | None = None,
+    kinds: Collection[str] = (),
 ) -> dict[str, object]:
-    """What a file has for a strategy and a model; the model's own goes before what all have."""
+    """What a file has for a strategy and a model; the model's own goes before what all have.
+
+    A table may have tables of its own: for a long budget, and for kinds of the system.
+    """
     tables = content.get(strategy, {})
     chosen: dict[str, object] = {}
     for table in (tables.get("any", {}), tables.get(model, {})):
@@ -132,4 +160,22 @@ def settings_in(
         long = table.get("long")
         if long and budget is not None and budget >= long["seconds"]:
             chosen |= long
-    return {name: value for name, value in chosen.items() if name not in NO_SETTINGS}
+        for kind in kinds:
+            chosen |= table.get(kind, {})
+    return {
+        name: value
+        for name, value in chosen.items()
+        if name not in NO_SETTINGS and not isinstance(value, Mapping)
+    }
+
+
+def searched_in(
+    content: Mapping[str, Any], strategy: str, model: str, kinds: Collection[str] = ()
+) -> Searched | None:
+    """The search behind a system's own table, or behind its kind's; None where none is told."""
+    table = content.get(strategy, {}).get(model, {})
+    for kind in kinds:
+        table = table.get(kind, {})
+    if "trials" not in table:
+        return None
+    return Searched(int(table["trials"]), float(table["trial"]))

@@ -18,20 +18,31 @@ if TYPE_CHECKING:
     import optuna
 
 STEP = 0.15  # of a setting's width
+BOUNDED = ("hanon", "halin")
+GAMMAS = (5.0, 10.0, 20.0)  # the paper's
 
 
 def space_for(graph: Graph, settings: Settings) -> Space:
     """The strategy's space, without what makes no difference to this graph and model.
 
-    A bound for two-way relations needs such relations, a near start a model that turns.
+    A bound for two-way relations needs such relations, a near start a model that turns. A bounded
+    activation brings its bound along where the strategy does not search it. Under the paper's
+    recipe the space is the paper's own grid.
     """
+    strategy = objective_class(settings.strategy)
+    if settings.recipe == "paper":
+        return strategy.paper_space
     idle = set()
     if not graph.known("train").two_way.any():
         idle.add("gamma_two_way")
     if not model_class(settings.model).takes_near:
         idle.add("near")
-    space = objective_class(settings.strategy).space
-    return tuple(dimension for dimension in space if dimension.name not in idle)
+    if settings.activation == "identity":
+        idle |= {"gamma", "gamma_two_way", "beta"}
+    space = tuple(dimension for dimension in strategy.space if dimension.name not in idle)
+    if settings.activation in BOUNDED and not any(one.name == "gamma" for one in strategy.space):
+        space = (*space, Choice("gamma", GAMMAS))
+    return space
 
 
 def suggest(trial: optuna.Trial, space: Space) -> dict[str, object]:

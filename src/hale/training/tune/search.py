@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     import optuna
 
 JOURNAL = "trials.journal"
-SPACE_VERSION = 9  # of the searched spaces: trials of another one are of no use
+SPACE_VERSION = 10  # of the searched spaces: trials of another one are of no use
 VALIDATIONS = 6  # of a trial: where it can be given up
 STARTUP = 6  # trials before any is given up
 
@@ -77,12 +77,15 @@ def tune(
     out: Path,
     budget: float,
     trial_seconds: float = 60.0,
+    trials: int | None = None,
     model: str | None = None,
     strategy: str | None = None,
     announce: Callable[[str], None] | None = None,
     **values: object,
 ) -> Tuned:
     """Search the settings of a strategy and model until the budget (seconds) is spent.
+
+    With ``trials`` until so many are done, whatever they take (the budget may be infinite).
 
     ``out`` is the folder of the search; one that is there is gone on with, and what it has spent
     counts. ``values`` stay as they are given.
@@ -161,7 +164,12 @@ def _search(
     for point in points:
         if point not in queued:
             study.enqueue_trial(point)
-    while _seconds(study) < budget:
+
+    def goes_on() -> bool:
+        ended = study.get_trials(states=(states.COMPLETE, states.PRUNED))
+        return _seconds(study) < budget and (trials is None or len(ended) < trials)
+
+    while goes_on():
         study.optimize(objective, n_trials=1)
     done = study.get_trials(states=(states.COMPLETE,))
     pruned = study.get_trials(states=(states.PRUNED,))

@@ -1,0 +1,70 @@
+"""What hale reproduce tells and searches: how the plan stands, and settings for its rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from hale.cli.app import err, out, print_json
+from hale.errors import HaleError, InputError
+
+if TYPE_CHECKING:
+    from hale.lab.paper import Cell
+
+
+def show_status(results: Path, *, as_json: bool) -> None:
+    """What the plan lacks, and the hours that it would take."""
+    from hale.cli.tables import listing
+    from hale.lab.paper import read_cells
+    from hale.lab.paper.plan import searches_left, standing
+
+    plan, searches = standing(read_cells(results / "cells")), searches_left()
+    hours = sum(wanted.seconds for wanted in plan) / 3600
+    searching = sum(search.seconds for search in searches) / 3600
+    lacking = [wanted for wanted in plan if wanted.state != "finished" or not wanted.fair]
+    if as_json:
+        print_json(
+            {
+                "cells": [
+                    {"key": w.key, "state": w.state, "fair": w.fair, "seconds": w.seconds}
+                    for w in plan
+                ],
+                "searches": [{"key": s.key, "seconds": s.seconds} for s in searches],
+                "hours": {"cells": hours, "searches": searching},
+            }
+        )
+        return
+    lines = [
+        (w.key, w.state, "" if w.fair else "not searched alike", f"{w.seconds:,.0f}")
+        for w in lacking
+    ]
+    out.print(listing(("cell", "state", "", "seconds"), lines, right=["seconds"]))
+    counts = {
+        state: sum(w.state == state for w in plan)
+        for state in ("finished", "missing", "stale", "unknown")
+    }
+    told = ", ".join(f"{count} {state}" for state, count in counts.items() if count)
+    out.print(f"{len(plan)} cells planned: {told}; {hours:.1f} h of training left (planned)")
+    out.print(f"{len(searches)} searches left, {searching:.1f} h at most (planned --tune)")
+
+
+def run_searches(cells: Iterable[Cell], work: Path, recipes: Path) -> None:
+    """Search the settings of cells' rows, each once; those that are done are left alone."""
+    from hale.lab.paper.searches import TRIALS, run_search, search_of
+
+    if not recipes.is_dir():
+        raise InputError(f"{recipes} is no folder: name that of the recipes (--recipes).")
+    searches = {found.key: found for cell in cells if (found := search_of(cell)) is not None}
+    for number, (key, search) in enumerate(searches.items(), start=1):
+        err.print(f"{number}/{len(searches)} {key}", end=": ")
+        if search.is_done(recipes):
+            err.print("searched before")
+            continue
+        err.print(f"{TRIALS} trials of {search.trial:g} s")
+        try:
+            tuned = run_search(search, work=work, folder=recipes, announce=err.print)
+        except HaleError as error:  # the other rows can be searched all the same
+            err.print(f"error: {error}", style="red")
+            continue
+        out.print(f"{key}: validation MRR {tuned.mrr:.4f}, in {search.file(recipes)}")

@@ -1,0 +1,106 @@
+"""The plan: which cells the page is to have, at which share of the time and with how many seeds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from hale.errors import HaleError
+from hale.lab.paper.cells import Cell, Filled, is_current
+from hale.lab.paper.experiments import AS_IN_THE_PAPER, EXPERIMENTS, Entry
+from hale.lab.paper.searches import Search, search_of
+from hale.settings.recipes import FOLDER
+
+SEEDS = 3
+REDUCED = 0.25  # of the time, where a system does not have all of it
+AVAILABLE = ("wn18rr", "fb15k-237", "codex-s", "codex-m", "wikidata-83k")  # codex-l is declared
+
+State = Literal["finished", "missing", "stale", "unknown"]
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """A cell of the plan, and how it stands."""
+
+    cell: Cell
+    seed: int
+    scale: float
+    state: State
+    fair: bool  # its settings come from a search like those of the other rows
+
+    @property
+    def key(self) -> str:
+        """The name of its file."""
+        return self.cell.key(self.seed, self.scale)
+
+    @property
+    def seconds(self) -> float:
+        """Of training that it still takes."""
+        return 0.0 if self.state == "finished" else self.cell.seconds * self.scale
+
+
+def share_of(experiment: str, entry: Entry) -> float:
+    """The share of its time that a place of a table or figure is to have."""
+    dataset, strategy = entry.cell.dataset, dict(entry.cell.values)["strategy"]
+    if experiment == "table3":
+        full = strategy in ("hale", "samneg")
+    elif experiment == "table4":
+        full = dataset == "codex-s" or (dataset == "codex-m" and strategy == "hale")
+    elif experiment == "table5":
+        full = dataset == "wn18rr"
+    else:
+        full = experiment in ("figure3", "figure4")
+    return 1.0 if full else REDUCED
+
+
+def seeds_of(experiment: str, entry: Entry) -> int:
+    """Several where a table is judged by the system: RotL in Table 3, RotE in Table 4, by HaLE."""
+    values = dict(entry.cell.values)
+    judged = {"table3": "rotl", "table4": "rote"}.get(experiment)
+    main = values["strategy"] == "hale" and values["model"] == judged
+    return SEEDS if main and entry.group != AS_IN_THE_PAPER else 1
+
+
+def planned() -> list[tuple[Cell, int, float]]:
+    """The cells of the plan, each once, with seed and share."""
+    found: dict[str, tuple[Cell, int, float]] = {}
+    for name, experiment in EXPERIMENTS.items():
+        for entry in experiment.entries:
+            if entry.cell.dataset not in AVAILABLE:
+                continue
+            scale = share_of(name, entry)
+            for seed in range(seeds_of(name, entry)):
+                found.setdefault(entry.cell.key(seed, scale), (entry.cell, seed, scale))
+    return [*found.values()]
+
+
+def standing(finished: Mapping[str, Filled], recipes: Path = FOLDER) -> list[Wanted]:
+    """How each cell of the plan stands, by data set, so that each is loaded once."""
+    found = []
+    for cell, seed, scale in sorted(planned(), key=lambda wanted: wanted[0].dataset):
+        search = search_of(cell)
+        filled = finished.get(cell.key(seed, scale))
+        state: State = "missing" if filled is None else state_of(cell, filled)
+        fair = search is None or search.is_done(recipes)
+        found.append(Wanted(cell, seed, scale, state, fair))
+    return found
+
+
+def state_of(cell: Cell, filled: Filled) -> State:
+    """Whether a finished cell still holds; unknown where its data set is not to be had."""
+    try:
+        return "finished" if is_current(cell, filled) else "stale"
+    except HaleError:
+        return "unknown"
+
+
+def searches_left(recipes: Path = FOLDER) -> list[Search]:
+    """The searches that rows of the plan still lack, each once."""
+    found: dict[str, Search] = {}
+    for cell, _, _ in planned():
+        search = search_of(cell)
+        if search is not None and not search.is_done(recipes):
+            found.setdefault(search.key, search)
+    return sorted(found.values(), key=lambda search: search.key)

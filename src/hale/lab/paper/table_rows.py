@@ -1,0 +1,133 @@
+"""Rows: the finished cells of a table's places, and how they compare triple by triple."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from statistics import mean, stdev
+
+from hale.lab.paper.cells import Cell, Filled
+from hale.lab.paper.experiments import AS_IN_THE_PAPER, Entry
+from hale.lab.paper.rank_files import Floats, RankPair
+from hale.lab.paper.significance import Interval, Paired, by_triple, interval, paired
+
+# Rows with all parts, where the others of a table have one more or one less.
+WHOLE = ("HaLE-RotL", "as tuned")
+
+RanksOf = Callable[[str], RankPair | None]  # by the key of a cell
+
+
+def by_share(cell: Cell, finished: Iterable[Filled]) -> list[list[Filled]]:
+    """The finished seeds of a cell, a list for each share of the time, the largest first.
+
+    Of each share only those with the settings of its latest: seeds of different settings have
+    no mean.
+    """
+    shares: dict[float, list[Filled]] = {}
+    for filled in finished:
+        if filled.is_of(cell):
+            shares.setdefault(filled.scale, []).append(filled)
+    found = []
+    for _, mine in sorted(shares.items(), reverse=True):
+        latest = max(mine, key=lambda filled: filled.finished)
+        found.append([filled for filled in mine if filled.same_settings(latest)])
+    return found
+
+
+def longest(cell: Cell, finished: Iterable[Filled]) -> Filled | None:
+    """The first seed of a cell at the largest share of the time that is finished."""
+    found = by_share(cell, finished)
+    return found[0][0] if found else None
+
+
+@dataclass(eq=False)
+class Row:
+    """A place of a table at one share of the time, with all its seeds; none if it was not run."""
+
+    entry: Entry
+    cells: Sequence[Filled]
+    values: Floats | None = None  # (n,) reciprocal ranks by triple, where all seeds keep theirs
+    rival_of: Row | None = field(default=None, repr=False)  # HaLE's row that it is compared with
+    against: Paired | None = None  # HaLE against it
+    best: bool = False  # significantly above what it is compared with, and below nothing
+
+    def mean(self, name: str, *, ruled: bool = False) -> float | None:
+        """The mean of a metric over the seeds; None where a seed lacks it."""
+        tables = [cell.ruled if ruled else cell.metrics for cell in self.cells]
+        found = [float(table[name]) for table in tables if table is not None and name in table]
+        return mean(found) if found and len(found) == len(self.cells) else None
+
+    @property
+    def spread(self) -> float | None:
+        """The standard deviation of MRR over seeds; None for one."""
+        figures = [float(cell.metrics["mrr"]) for cell in self.cells]
+        return stdev(figures) if len(figures) > 1 else None
+
+    @property
+    def interval(self) -> Interval | None:
+        """The bootstrap interval of MRR over triples."""
+        return None if self.values is None else interval(self.values)
+
+    @property
+    def adjusted_index(self) -> float | None:
+        """1 - (mean rank - 1) / (that of a draw by lot - 1): 1 is perfect, 0 is chance."""
+        rank, by_lot = self.mean("mean_rank"), self.mean("mean_rank_by_lot")
+        return None if rank is None or by_lot is None else 1 - (rank - 1) / (by_lot - 1)
+
+    @property
+    def is_hale(self) -> bool:
+        """Whether it is HaLE with all that goes beyond the paper."""
+        strategy = dict(self.entry.cell.values)["strategy"]
+        return strategy == "hale" and self.entry.group != AS_IN_THE_PAPER
+
+    @property
+    def validation(self) -> float:
+        """The best MRR on validation triples, by which rows are chosen: the mean over seeds."""
+        best = [max((p.get("mrr", 0.0) for p in cell.curve), default=0.0) for cell in self.cells]
+        return mean(best) if best else 0.0
+
+
+def rows_of(
+    entries: Sequence[Entry], finished: Mapping[str, Filled], ranks_of: RanksOf
+) -> list[Row]:
+    """The rows of a table on one data set, each rival compared with HaLE at its share."""
+    rows = [
+        Row(entry, cells, _values(cells, ranks_of))
+        for entry in entries
+        for cells in by_share(entry.cell, finished.values()) or [[]]
+    ]
+    compare(rows)
+    return rows
+
+
+def _values(cells: Sequence[Filled], ranks_of: RanksOf) -> Floats | None:
+    kept = [ranks_of(cell.key) for cell in cells]
+    seeds = [ranks.alone for ranks in kept if ranks is not None]
+    return by_triple(seeds) if seeds and len(seeds) == len(cells) else None
+
+
+def compare(rows: Sequence[Row]) -> None:
+    """Test HaLE against each rival on the same triples, and tell who is significantly above.
+
+    A rival meets HaLE with its own model, or, where HaLE has none such, HaLE's row that is best on
+    validation triples; always at the same share of the time. Where a table has a row with all
+    parts, all others meet that one.
+    """
+    wins: dict[int, set[bool]] = {}
+    whole = [row for row in rows if row.entry.row in WHOLE]
+    met = whole or [row for row in rows if row.is_hale]
+    for row in rows:
+        if not row.cells or row in met or row.values is None:
+            continue
+        scale, model = row.cells[0].scale, dict(row.entry.cell.values)["model"]
+        peers = [other for other in met if other.cells and other.cells[0].scale == scale]
+        own = [peer for peer in peers if dict(peer.entry.cell.values)["model"] == model]
+        chosen = max(own or peers, key=lambda peer: peer.validation, default=None)
+        if chosen is None or chosen.values is None or len(chosen.values) != len(row.values):
+            continue
+        row.rival_of, row.against = chosen, paired(chosen.values, row.values)
+        if row.against.tells:
+            wins.setdefault(id(chosen), set()).add(row.against.gain > 0)
+            wins.setdefault(id(row), set()).add(row.against.gain < 0)
+    for row in rows:
+        row.best = wins.get(id(row)) == {True}

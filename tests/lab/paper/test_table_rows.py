@@ -1,0 +1,117 @@
+"""Rows compared triple by triple, and the page by relation."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from hale.data.graph import Graph
+from hale.lab.paper import EXPERIMENTS
+from hale.lab.paper.rank_files import (
+    RankPair,
+    read_ranks,
+    read_triples,
+    write_ranks,
+    write_triples,
+)
+from hale.lab.paper.relation_page import render_relations
+from hale.lab.paper.table_rows import rows_of
+from tests.lab.paper.test_experiments import finished_cell
+
+
+def test_ranks_come_back_as_they_were(tmp_path: Path) -> None:
+    ranks = np.array([1.0, 2.5, 40943.0, 70000.5])
+    write_ranks(tmp_path, "one", RankPair(ranks))
+    write_ranks(tmp_path, "two", RankPair(ranks[:2], ranks[2:]))
+    one, two = read_ranks(tmp_path, "one"), read_ranks(tmp_path, "two")
+    assert one is not None
+    assert two is not None
+    assert two.ruled is not None
+    assert (one.alone.tolist(), one.ruled) == (ranks.tolist(), None)
+    assert (two.alone.tolist(), two.ruled.tolist()) == (ranks[:2].tolist(), ranks[2:].tolist())
+    assert read_ranks(tmp_path, "three") is None
+
+
+def test_seen_are_triples_of_trained_entities(graph: Graph, tmp_path: Path) -> None:
+    write_triples(tmp_path, "tiny", graph)
+    found = read_triples(tmp_path, "tiny")
+    assert found is not None
+    trained = set(graph.train[:, [0, 2]].ravel().tolist())
+    assert found.seen.tolist() == [h in trained and t in trained for h, _, t in graph.test.tolist()]
+    assert found.relations.tolist() == graph.test[:, 1].tolist()
+    assert list(found.names) == list(graph.relations.names)
+
+
+def test_hale_meets_rivals_at_their_share_of_the_time() -> None:
+    """With its own model where there is one, else by its best on validation; bold tells."""
+    table = EXPERIMENTS["table3"].select(("wn18rr",))
+    pick = {
+        (e.group, e.row): e
+        for e in table
+        if (e.group, e.row)
+        in {("HaLE", "RotL"), ("HaLE", "RotE"), ("SamNeg", "RotL"), ("Hyperbolic, AdvNeg", "MuRP")}
+    }
+    draws = np.random.default_rng(0)
+    base = draws.integers(1, 30, size=400).astype(float)
+    ranks = {
+        "HaLE RotL": base,
+        "HaLE RotE": base,
+        "SamNeg RotL": 3 * base,
+        "Hyperbolic, AdvNeg MuRP": np.roll(base, 1),
+    }
+    finished, kept = {}, {}
+    for (group, row), entry in pick.items():
+        name = f"{group} {row}"
+        curve = [{"mrr": 0.5 if row == "RotE" else 0.4}]
+        finished[name] = finished_cell(entry, key=name, curve=curve)
+        kept[name] = RankPair(ranks[name])
+    rows = {
+        f"{r.entry.group} {r.entry.row}": r for r in rows_of([*pick.values()], finished, kept.get)
+    }
+    beaten, even = rows["SamNeg RotL"], rows["Hyperbolic, AdvNeg MuRP"]
+    assert beaten.rival_of is rows["HaLE RotL"]
+    assert even.rival_of is rows["HaLE RotE"], "best on validation"
+    assert beaten.against is not None
+    assert beaten.against.gain == pytest.approx((1 / base).mean() * 2 / 3)
+    assert beaten.against.tells
+    assert even.against is not None
+    assert not even.against.tells
+    assert [name for name, found in rows.items() if found.best] == ["HaLE RotL"]
+    other = finished["HaLE RotL"]
+    finished["HaLE RotL"] = type(other)(**{**vars(other), "scale": 0.1})
+    rows = {
+        f"{r.entry.group} {r.entry.row}": r for r in rows_of([*pick.values()], finished, kept.get)
+    }
+    assert rows["SamNeg RotL"].rival_of is rows["HaLE RotE"], "of the same share"
+
+
+def test_the_page_by_relation(graph: Graph, tmp_path: Path) -> None:
+    entry = EXPERIMENTS["table3"].select(("wn18rr",), ("rotl",), ("hale",))[0]
+    write_triples(tmp_path, "wn18rr", graph)
+    told = read_triples(tmp_path, "wn18rr")
+    assert told is not None
+    count = len(told.relations)
+    kept = RankPair(np.repeat([2.0, 4.0], count), np.ones(2 * count))
+    page = render_relations(
+        [EXPERIMENTS["table3"]],
+        {"a": finished_cell(entry)},
+        lambda _: kept,
+        lambda dataset: told if dataset == "wn18rr" else None,
+    )
+    assert f"On {int(told.seen.sum())} of {count} test triples" in page
+    assert "| HaLE, RotL | 0.375 | 0.000 | 1.000 | 1.000 | 1.000 | 1.000 |" in page
+    assert "| HaLE, RotL | 0.500 / 0.250 | 0.500 / 0.250 |" in page
+    assert "| HaLE, RotL, by the rule | 1.000 / 1.000 |" in page
+
+
+def test_ablations_meet_the_row_with_all_parts() -> None:
+    entries = {e.row: e for e in EXPERIMENTS["table5"].select(("wn18rr",))}
+    chosen = [entries[name] for name in ("HaLE-RotL", "w/o RelRatio", "HA + AllNeg")]
+    ranks = np.arange(1.0, 201.0)
+    finished = {e.row: finished_cell(e, key=e.row) for e in chosen}
+    kept = {"HaLE-RotL": ranks, "w/o RelRatio": 2 * ranks, "HA + AllNeg": ranks}
+    rows = rows_of(chosen, finished, lambda key: RankPair(kept[key]))
+    assert [row.rival_of for row in rows] == [None, rows[0], rows[0]]
+    assert [row.best for row in rows] == [True, False, False]
