@@ -59,6 +59,7 @@ class Model(nn.Module, ABC):
     source: ClassVar[str]  # who proposed it
     cost: ClassVar[str]  # of a query vector, in multiplications
     similarities: ClassVar[tuple[Similarity, ...]] = ("l2",)  # its own first
+    uses: ClassVar[frozenset[str]] = frozenset()  # settings that are for such models alone
     takes_near: ClassVar[bool] = False  # whether its relations start from turns or signed factors
     drops_queries: ClassVar[bool] = True  # whether dropout ends with the query vectors
     own_biases: ClassVar[bool] = False  # whether it comes with them, unless told otherwise
@@ -92,9 +93,7 @@ class Model(nn.Module, ABC):
                 ]
             )
         if heights and self.similarity != "l2":
-            raise SettingsError(
-                [f"heights: they go with l2, and this compares by {self.similarity}"]
-            )
+            raise SettingsError([f"heights: they go with l2, this compares by {self.similarity}"])
         self.entity = Table(size.num_entities, dim + heights)
         nn.init.normal_(self.entity.weight, std=init_scale)
         self.free_scale = relation_table(size, 1)
@@ -107,6 +106,7 @@ class Model(nn.Module, ABC):
             nn.init.zeros_(self.head_bias.weight)
             nn.init.zeros_(self.tail_bias.weight)
         self.dropout = Dropout(dropout)
+        self.block_maps: int | None = None  # k, where queries are B_r e_h + r' in k x k blocks
         self.may_loop: Tensor | None  # (2R, 1), kept with the weights
         free = torch.ones(2 * size.num_relations, 1, dtype=torch.bool)
         self.register_buffer("may_loop", None if loops else free)

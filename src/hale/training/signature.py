@@ -27,6 +27,7 @@ def train(
     dim: int | None = None,
     init_scale: float | None = None,
     near: float | None = None,
+    group_size: int | None = None,
     similarity: Literal["l2", "dot", "hyperbolic"] | None = None,
     biases: bool | None = None,
     heights: bool | None = None,
@@ -98,6 +99,8 @@ def train(
     near (float; as suits the model and the strategy, in general 0.0): How near to changing
         nothing relations start: the share taken away of their turns beyond a quarter, or of
         their negative factors.
+    group_size (int; 4, or the most below it that divides dim): Coordinates that a map mixes,
+        its k x k blocks (affine).
     similarity (Literal["l2", "dot", "hyperbolic"]; the model's own, or the one its strategy
         takes): How a query meets an entity: l2, dot or hyperbolic.
     biases (bool; as suits the model and the strategy): Train a bias for every head and tail
