@@ -3,31 +3,29 @@
 from __future__ import annotations
 
 import math
-from typing import Unpack
+from typing import ClassVar, Unpack
 
 import torch
 from torch import Tensor, nn
 
 from hale.data.graph import GraphSize
 from hale.engine.maps import affine
-from hale.errors import SettingsError
 from hale.models.base import Model
 from hale.models.model_options import Options
 from hale.models.tables import RelationTable, relation_table
-
-USUAL = 4  # size of the blocks: of 2, 4 and 8 the one that ranks best (docs/results/affine.md)
+from hale.settings.space import Choice, Space
 
 
 class AffinE(Model):
     """Map the head by blocks of the relation, then shift it.
 
-    q = B_r e_h + r', B_r block-diagonal of k x k blocks, k = ``group_size``
+    q = B_r e_h + r', B_r block-diagonal of k x k blocks
 
     A model of our own. Rotations of the plane are its case k = 2 with orthogonal blocks (RotE),
     a diagonal its case k = 1 (MuRE). Larger blocks need not commute, so a path of two relations
     depends on their order; unlike those of OTE (Tang et al. 2020) they are not kept orthogonal,
     and unlike block-diagonal RESCAL's they act on points between which distances are measured.
-    dim is a multiple of k, which is 4 unless told, or the most below that divides dim.
+    k is the most up to ``group_size`` that divides dim.
 
     The blocks start orthogonal, drawn evenly among all such. With ``near`` the identity is mixed
     into what they are drawn from: at 1 they start as it.
@@ -39,17 +37,18 @@ class AffinE(Model):
     cost = "k d + d"
     takes_near = True
     uses = frozenset({"group_size"})
+    space: ClassVar[Space] = (Choice("group_size", (2, 4, 8)),)
 
     def __init__(
         self,
         size: GraphSize,
         dim: int,
         *,
-        group_size: int | None = None,
+        group_size: int = 4,
         **options: Unpack[Options],
     ) -> None:
         super().__init__(size, dim, **options)
-        self.block_maps = k = fitting(dim, group_size)
+        self.block_maps = k = fitting(group_size, dim)
         self.map = BlockMaps(size, dim, k, self.near)
         self.shift = relation_table(size, dim)
         nn.init.normal_(self.shift.weight, std=self.init_scale)
@@ -80,13 +79,6 @@ class BlockMaps(RelationTable):
         return self.weight.view(len(self.weight), -1, self.k)
 
 
-def fitting(dim: int, k: int | None) -> int:
-    """The k given, if its blocks fill ``dim``; else 4, or the most below that divides it."""
-    if k is None:
-        return max(size for size in range(1, USUAL + 1) if dim % size == 0)
-    if dim % k:
-        near = " or ".join(str(size) for size in (dim - dim % k, dim - dim % k + k) if size)
-        raise SettingsError(
-            [f"AffinE needs a dim that is a multiple of group_size ({k}), got {dim}; try {near}"]
-        )
-    return k
+def fitting(most: int, dim: int) -> int:
+    """The size of the largest blocks that fill ``dim``, of ``most`` coordinates or fewer."""
+    return max(size for size in range(1, most + 1) if dim % size == 0)

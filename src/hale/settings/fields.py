@@ -52,8 +52,11 @@ class Settings(BaseModel):
         description="How near to changing nothing relations start: the share taken away of their "
         "turns beyond a quarter, or of their negative factors.",
     )
-    group_size: Annotated[int | None, Flags(unset="4, or the most below it that divides dim")] = (
-        Field(None, ge=1, description="Coordinates that a map mixes, its k x k blocks (affine).")
+    group_size: int = Field(
+        4,
+        ge=1,
+        description="Coordinates that a relation's map mixes, the k of its k x k blocks, or the "
+        "most below that divides dim (affine).",
     )
     similarity: Annotated[
         Literal["l2", "dot", "hyperbolic"] | None,

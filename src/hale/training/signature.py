@@ -99,8 +99,8 @@ def train(
     near (float; as suits the model and the strategy, in general 0.0): How near to changing
         nothing relations start: the share taken away of their turns beyond a quarter, or of
         their negative factors.
-    group_size (int; 4, or the most below it that divides dim): Coordinates that a map mixes,
-        its k x k blocks (affine).
+    group_size (int; 4): Coordinates that a relation's map mixes, the k of its k x k blocks, or
+        the most below that divides dim (affine).
     similarity (Literal["l2", "dot", "hyperbolic"]; the model's own, or the one its strategy
         takes): How a query meets an entity: l2, dot or hyperbolic.
     biases (bool; as suits the model and the strategy): Train a bias for every head and tail

@@ -11,8 +11,8 @@ from hale.data.graph import Graph
 from hale.errors import InputError
 from hale.models import model_class
 from hale.objectives import objective_class
-from hale.objectives.space import Choice, Dimension, Float, Space
 from hale.settings import Settings
+from hale.settings.space import Choice, Dimension, Float, Space
 
 if TYPE_CHECKING:
     import optuna
@@ -21,16 +21,17 @@ STEP = 0.15  # of a setting's width
 
 
 def space_for(graph: Graph, settings: Settings) -> Space:
-    """The strategy's space, without what makes no difference to this graph and model.
+    """The spaces of strategy and model, without what makes no difference to this graph and model.
 
     A bound for two-way relations needs such relations, a near start a model that turns.
     """
     idle = set()
     if not graph.known("train").two_way.any():
         idle.add("gamma_two_way")
-    if not model_class(settings.model).takes_near:
+    model = model_class(settings.model)
+    if not model.takes_near:
         idle.add("near")
-    space = objective_class(settings.strategy).space
+    space = (*objective_class(settings.strategy).space, *model.space)
     return tuple(dimension for dimension in space if dimension.name not in idle)
 
 
