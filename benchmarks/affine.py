@@ -4,9 +4,9 @@
     python benchmarks/affine.py fb15k-237         of one graph
     python benchmarks/affine.py --render          render what is there
 
-d = 32, one thread, all validation triples at the end of the run. Each has its recipe; on CoDEx-S both
-have AffinE's, since RotL's was found at d = 256 and is worse here. Runs end after a number of epochs,
-so that both see the same facts however busy the machine is. They are kept one by one in
+d = 32, one thread, all validation triples at the end of the run. Each has its recipe; on CoDEx-S
+both have AffinE's, since RotL's was found at d = 256 and is worse here. Runs end after a number of
+epochs, so that both see the same facts however busy the machine is. They are kept one by one in
 docs/results/affine.json: a command that was broken off goes on.
 """
 
