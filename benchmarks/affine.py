@@ -64,6 +64,8 @@ def measure(graph: Graph, values: dict[str, Any]) -> dict[str, Any]:
     trainer = Trainer(graph, settings, keep="last")
     trainer.validation.take(len(graph.valid))
     run = trainer.fit()
+    if run.summary.stopped_by == "interrupt":
+        raise SystemExit("broken off; the same command goes on with what is kept")
     last = run.history[-1].metrics
     return {
         "settings": run.settings.model_dump(mode="json"),
