@@ -88,6 +88,29 @@ struct Turn {
     HALE_TURN(HALE_DECLARE)
 };
 
+// Query vectors of the model whose relations are affine maps in blocks.
+#define HALE_MAP(FIELD)                                                               \
+    FIELD(int64_t, b)               /* rows */                                        \
+    FIELD(int64_t, d)               /* dimensions, a multiple of k */                 \
+    FIELD(int64_t, k)               /* of the k x k blocks */                         \
+    FIELD(int64_t, stride)          /* numbers from one row of vectors to the next */ \
+    FIELD(int64_t, width)           /* the same of queries and gradients by row */    \
+    FIELD(int64_t, relations)       /* rows of the tables */                          \
+    FIELD(const float*, vectors)    /* (b, stride), of which the first d are read */  \
+    FIELD(const int64_t*, which)    /* (b,) the relation of a row */                  \
+    FIELD(const float*, maps)       /* (relations, d, k) rows of the blocks */        \
+    FIELD(const float*, shifts)     /* (relations, d) */                              \
+    FIELD(int32_t, threads)                                                           \
+    FIELD(float*, queries)          /* (b, width) written by hale_map */              \
+    FIELD(const float*, by_queries) /* (b, width) the rest is for hale_map_back */    \
+    FIELD(float*, by_vectors)       /* (b, width) */                                  \
+    FIELD(float*, by_maps)          /* (relations, d, k) */                           \
+    FIELD(float*, by_shifts)        /* (relations, d) */
+
+struct Map {
+    HALE_MAP(HALE_DECLARE)
+};
+
 // Rows of a table: looked up by hale_gather_rows, added by hale_add_rows.
 #define HALE_ROWS(FIELD)                                    \
     FIELD(int64_t, b)          /* rows */                   \
@@ -210,13 +233,14 @@ struct Parameter {
     HALE_PARAMETER(HALE_DECLARE)
 };
 
-// A whole step of HaLE with a model that rotates: loss, gradients, and the rows that it moves.
+// A whole step of HaLE with a model that rotates or maps: loss, gradients, and the rows that it moves.
 #define HALE_STEP(FIELD)                                                               \
     FIELD(int64_t, b)               /* positives */                                    \
     FIELD(int64_t, m)               /* queries drawn */                                \
     FIELD(int64_t, s)               /* entities of the block */                        \
     FIELD(int64_t, d)               /* numbers of an entity: dim, or one more */       \
-    FIELD(int64_t, dim)             /* numbers that are turned (even) */               \
+    FIELD(int64_t, dim)             /* numbers that are turned or mapped */            \
+    FIELD(int64_t, k)               /* of the k x k blocks of maps; 0 for turns */     \
     FIELD(int64_t, relations)                                                          \
     FIELD(const int64_t*, triples)  /* (b, 3) */                                       \
     FIELD(const int64_t*, drawn)    /* (m,) places in the batch, none twice */         \
@@ -229,7 +253,7 @@ struct Parameter {
     FIELD(int32_t*, last)           /* (n,) and the next two: as in AdamRows */        \
     FIELD(const float*, due)                                                           \
     FIELD(int64_t, step)                                                               \
-    FIELD(const Parameter*, parameters) /* (4,) turns, shifts, alphas, free scales */  \
+    FIELD(const Parameter*, parameters) /* (5,) turns, shifts, alphas, free scales, maps */ \
     FIELD(const float*, gammas)     /* (relations,) bounds */                          \
     FIELD(int32_t, activation)                                                         \
     FIELD(float, beta)                                                                 \

@@ -1,10 +1,10 @@
-// The tables of a model that rotates, made from its parameters, which are moved along their
+// The tables of a model that rotates or maps, made from its parameters, which are moved along their
 // gradients:
 //
 //   turns   u = (a, b) / |(a, b)|, pairs of free length      by (a, b): (g - <u, g> u) / |(a, b)|
 //   scales  c = ln(1 + exp x), one where there are none      by x: g / (1 + exp -x)
 //
-// Shifts and alphas are parameters themselves. Relations are few: one thread does it.
+// Shifts, alphas and maps are parameters themselves. Relations are few: one thread does it.
 #pragma once
 
 #include <algorithm>
@@ -18,13 +18,16 @@ namespace {
 
 class Relations {
    public:
-    std::vector<float> turns, scales, by_turns, by_shifts, by_alphas, by_scales;
+    std::vector<float> turns, scales, by_turns, by_shifts, by_alphas, by_scales, by_maps;
 
     void make(const Step& ask) {
-        for (auto* table : {&turns, &by_turns, &by_shifts}) table->resize(ask.relations * ask.dim);
+        const int64_t rotated = ask.k ? 0 : ask.relations * ask.dim;
+        for (auto* table : {&turns, &by_turns}) table->resize(rotated);
+        by_shifts.resize(ask.relations * ask.dim);
+        by_maps.resize(ask.relations * ask.dim * ask.k);
         for (auto* table : {&scales, &by_alphas, &by_scales}) table->resize(ask.relations);
         const float *pairs = ask.parameters[kTurns].values, *free = ask.parameters[kScales].values;
-        for (int64_t k = 0; k < ask.relations * ask.dim; k += 2) {
+        for (int64_t k = 0; k < rotated; k += 2) {
             const float over = 1 / length(pairs + k);
             turns[k] = pairs[k] * over;
             turns[k + 1] = pairs[k + 1] * over;
@@ -37,6 +40,7 @@ class Relations {
 
     const float* shifts(const Step& ask) const { return ask.parameters[kShifts].values; }
     const float* alphas(const Step& ask) const { return ask.parameters[kAlphas].values; }
+    const float* maps(const Step& ask) const { return ask.parameters[kMaps].values; }
 
     void move(const Step& ask) {
         const float* free = ask.parameters[kScales].values;
@@ -44,12 +48,13 @@ class Relations {
         if (free) {
             for (int64_t r = 0; r < ask.relations; ++r) by_scales[r] /= 1 + std::exp(-free[r]);
         }
-        const std::vector<float>* gradients[] = {&by_turns, &by_shifts, &by_alphas, &by_scales};
-        for (int table = 0; table < 4; ++table) adam(ask, ask.parameters[table], *gradients[table]);
+        const std::vector<float>* gradients[] = {&by_turns, &by_shifts, &by_alphas, &by_scales,
+                                                 &by_maps};
+        for (int table = 0; table < 5; ++table) adam(ask, ask.parameters[table], *gradients[table]);
     }
 
    private:
-    enum { kTurns, kShifts, kAlphas, kScales };  // of Step's parameters
+    enum { kTurns, kShifts, kAlphas, kScales, kMaps };  // of Step's parameters
 
     static float length(const float* pair) {
         return std::max(std::sqrt(pair[0] * pair[0] + pair[1] * pair[1]), 1e-12f);

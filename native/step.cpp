@@ -1,7 +1,7 @@
-// A whole training step of HaLE with a model that rotates, in one call: rows are looked up, turned
-// into queries, pulled to their tails and pushed from a block of entities, and those touched are
-// moved by Adam, and the tables of the relations with them. Each part is the function that Python
-// can call alone; what this saves is the way between them. The reference is the same step by
+// A whole training step of HaLE with a model that rotates or maps, in one call: rows are looked up,
+// made into queries, pulled to their tails and pushed from a block of entities, and those touched
+// are moved by Adam, and the tables of the relations with them. Each part is the function that
+// Python can call alone; what this saves is the way between them. The reference is the same step by
 // autograd (hale/training/trainer.py).
 #include <algorithm>
 #include <cmath>
@@ -20,6 +20,8 @@ HALE_EXPORT void hale_sum_rows(const SumRows*);
 HALE_EXPORT void hale_adam_rows(const AdamRows*);
 HALE_EXPORT void hale_turn(const Turn*);
 HALE_EXPORT void hale_turn_back(const Turn*);
+HALE_EXPORT void hale_map(const Map*);
+HALE_EXPORT void hale_map_back(const Map*);
 HALE_EXPORT void hale_alignment(const Alignment*);
 HALE_EXPORT void hale_uniformity(const Uniformity*);
 HALE_EXPORT void hale_mask(const Mask*);
@@ -116,27 +118,48 @@ class Stepper {
         look_up(ask.block, ask.s, sized(room.entities, ask.s * ask.d));
     }
 
-    Turn turning() const {
-        Turn problem{};
+    // What Turn and Map have in common.
+    template <class Problem>
+    Problem asked() const {
+        Problem problem{};
         problem.b = ask.b;
         problem.d = ask.dim;
         problem.stride = problem.width = ask.d;
         problem.relations = ask.relations;
         problem.vectors = room.heads.data();
         problem.which = room.relations.data();
-        problem.turns = room.tables.turns.data();
         problem.shifts = room.tables.shifts(ask);
-        problem.alphas = room.tables.alphas(ask);
         problem.threads = static_cast<int32_t>(
             std::min<int64_t>(ask.threads, std::max<int64_t>(1, ask.b / kRowsOfThread)));
         return problem;
     }
 
+    Turn turning() const {
+        Turn problem = asked<Turn>();
+        problem.turns = room.tables.turns.data();
+        problem.alphas = room.tables.alphas(ask);
+        return problem;
+    }
+
+    Map mapping() const {
+        Map problem = asked<Map>();
+        problem.k = ask.k;
+        problem.maps = room.tables.maps(ask);
+        return problem;
+    }
+
     void turn() {
-        Turn problem = turning();
-        problem.queries = sized(room.queries, ask.b * ask.d);
-        hale_turn(&problem);
-        clear_heights(problem.queries);
+        float* queries = sized(room.queries, ask.b * ask.d);
+        if (ask.k) {
+            Map problem = mapping();
+            problem.queries = queries;
+            hale_map(&problem);
+        } else {
+            Turn problem = turning();
+            problem.queries = queries;
+            hale_turn(&problem);
+        }
+        clear_heights(queries);
     }
 
     // Queries have no height, so nothing is lost of a gradient by one.
@@ -246,14 +269,24 @@ class Stepper {
     }
 
     void turn_back() {
-        Turn problem = turning();
-        problem.by_queries = room.by_query.data();
-        problem.by_vectors = sized(room.by_head, ask.b * ask.d);
-        problem.by_turns = room.tables.by_turns.data();
-        problem.by_shifts = problem.shifts ? room.tables.by_shifts.data() : nullptr;
-        problem.by_alphas = problem.alphas ? room.tables.by_alphas.data() : nullptr;
-        hale_turn_back(&problem);
-        clear_heights(problem.by_vectors);
+        float* by_head = sized(room.by_head, ask.b * ask.d);
+        if (ask.k) {
+            Map problem = mapping();
+            problem.by_queries = room.by_query.data();
+            problem.by_vectors = by_head;
+            problem.by_maps = room.tables.by_maps.data();
+            problem.by_shifts = room.tables.by_shifts.data();
+            hale_map_back(&problem);
+        } else {
+            Turn problem = turning();
+            problem.by_queries = room.by_query.data();
+            problem.by_vectors = by_head;
+            problem.by_turns = room.tables.by_turns.data();
+            problem.by_shifts = problem.shifts ? room.tables.by_shifts.data() : nullptr;
+            problem.by_alphas = problem.alphas ? room.tables.by_alphas.data() : nullptr;
+            hale_turn_back(&problem);
+        }
+        clear_heights(by_head);
     }
 
     void move() {

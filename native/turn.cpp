@@ -15,6 +15,7 @@
 
 #include "common.h"
 #include "problems.h"
+#include "segments.h"
 
 namespace {
 
@@ -49,39 +50,6 @@ void turn(const Turn& ask) {
         for (int64_t k = 0; k < d; ++k) q[k] = (q[k] + s[k]) * by;
     }
 }
-
-// Rows of one relation, at most kSegment of them, which are summed up by themselves. A relation's
-// segments meet in their order, so any number of threads gives the same bits.
-struct Segment {
-    int64_t relation, first, last;  // of the rows in the order of their relations
-};
-
-constexpr int64_t kSegment = 256;
-
-class Segments {
-   public:
-    explicit Segments(const Turn& ask) : begins(ask.relations + 1), order(ask.b) {
-        for (int64_t i = 0; i < ask.b; ++i) ++begins[ask.which[i] + 1];
-        for (int64_t r = 0; r < ask.relations; ++r) begins[r + 1] += begins[r];
-        std::vector<int64_t> next(begins.begin(), begins.end() - 1);
-        for (int64_t i = 0; i < ask.b; ++i) order[next[ask.which[i]]++] = i;
-        for (int64_t r = 0; r < ask.relations; ++r) {
-            firsts.push_back(all.size());
-            for (int64_t from = begins[r]; from < begins[r + 1]; from += kSegment) {
-                all.push_back({r, from, std::min(from + kSegment, begins[r + 1])});
-            }
-        }
-        firsts.push_back(all.size());
-    }
-
-   private:
-    std::vector<int64_t> begins;
-
-   public:
-    std::vector<int64_t> order;   // (b,) rows, by relation
-    std::vector<Segment> all;
-    std::vector<int64_t> firsts;  // (relations + 1,) where a relation's segments begin
-};
 
 // What a segment has summed up for its relation: turns, shifts and alpha.
 class Sums {
@@ -136,7 +104,7 @@ void row_back(const Turn& ask, int64_t i, Sums& sums, int64_t segment, float* x,
 
 void turn_back(const Turn& ask) {
     const int64_t d = ask.d;
-    const Segments segments(ask);
+    const Segments segments(ask.which, ask.b, ask.relations);
     const int64_t count = segments.all.size();
     Sums sums(ask, count);
 #pragma omp parallel num_threads(std::max(1, ask.threads))

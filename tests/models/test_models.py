@@ -14,6 +14,7 @@ from hale.data.graph import GraphSize
 from hale.engine.rows import with_rows
 from hale.errors import SettingsError, UnknownNameError
 from hale.models import MODELS, Model, make_model
+from hale.models.affine import AffinE
 from hale.models.conve import image_shape
 from hale.models.tables import Table
 
@@ -63,6 +64,14 @@ def rotl(model: Model, head: list[float], relation: int) -> list[float]:
 def mure(model: Model, head: list[float], relation: int) -> list[float]:
     stretch, shift = row(model.stretch, relation), row(model.shift, relation)
     return [h * s + r for h, s, r in zip(head, stretch, shift, strict=True)]
+
+
+def affine(model: Model, head: list[float], relation: int) -> list[float]:
+    """Three coordinates at a time (DIM is 6), each a row of its block times those three."""
+    rows, shift, k = row(model.map, relation), row(model.shift, relation), 3
+    return [
+        shift[i] + sum(rows[i * k + j] * head[i // k * k + j] for j in range(k)) for i in range(DIM)
+    ]
 
 
 def reflected(mirror: list[float], vector: list[float]) -> list[float]:
@@ -209,6 +218,7 @@ FORMULAS: dict[str, Formula] = {
     "mure": mure,
     "refe": refe,
     "atte": atte,
+    "affine": affine,
     "murp": on_ball(
         lambda model, head, r: [h * s for h, s in zip(head, row(model.stretch, r), strict=True)]
     ),
@@ -339,7 +349,7 @@ def test_a_penalty_leaves_heights_alone(name: str) -> None:
 
 
 def test_heights_are_for_distances() -> None:
-    with pytest.raises(SettingsError, match="heights: they go with l2, and this compares by dot"):
+    with pytest.raises(SettingsError, match="heights: they go with l2, this compares by dot"):
         build("complex", similarity="dot", heights=True)
 
 
@@ -374,7 +384,9 @@ def test_rotations_need_an_even_dim(name: str) -> None:
         make_model(name, SIZE, 1)
 
 
-@pytest.mark.parametrize("name", ["transe", "distmult", "mure", "murp", "rescal", "tucker"])
+@pytest.mark.parametrize(
+    "name", ["transe", "distmult", "mure", "murp", "rescal", "tucker", "affine"]
+)
 def test_others_take_any_dim(name: str) -> None:
     assert make_model(name, SIZE, 5).query(torch.tensor([0]), torch.tensor([0])).shape == (1, 5)
 
@@ -421,6 +433,62 @@ def test_near_turns_go_beyond_a_quarter_less_often(name: str) -> None:
     assert (cosines[free[:, 0::2] > 0] > 0).all(), "what was near stays there"
     assert (cosines < 0).double().mean().item() == pytest.approx(0.5 * 0.4, abs=0.02)
     assert (make_model(name, WIDE, 16, near=1.0).turn.weight[:, 0::2] > 0).all()
+
+
+def blocks_of(model: Model) -> Tensor:
+    """The blocks of an AffinE: (2R, d / k, k, k)."""
+    k = model.block_maps
+    return model.map.weight.detach().view(len(model.map.weight), -1, k, k)
+
+
+@pytest.mark.parametrize("near", [0.0, 0.5])
+@pytest.mark.parametrize("k", [2, 4, 8])
+def test_blocks_start_orthogonal(k: int, near: float) -> None:
+    torch.manual_seed(0)
+    blocks = blocks_of(AffinE(WIDE, 16, group_size=k, near=near))
+    assert blocks.shape == (800, 16 // k, k, k)
+    products = blocks @ blocks.transpose(-1, -2)
+    torch.testing.assert_close(products, torch.eye(k).expand_as(products), atol=1e-5, rtol=0)
+    flips = (torch.linalg.det(blocks) < 0).double().mean().item()
+    assert flips == pytest.approx(0.5, abs=0.05) if near == 0 else flips < 0.4
+
+
+def test_near_blocks_change_a_head_less() -> None:
+    torch.manual_seed(0)
+    traces = [
+        blocks_of(AffinE(WIDE, 16, near=near)).diagonal(dim1=-2, dim2=-1).mean().item()
+        for near in (0.0, 0.5, 1.0)
+    ]
+    assert traces[0] == pytest.approx(0.0, abs=0.02), "of all orthogonal maps the mean is zero"
+    assert 0.3 < traces[1] < 0.95
+    assert traces[2] == pytest.approx(1.0)
+
+
+def test_blocks_of_two_that_turn_are_a_rotation() -> None:
+    """(a, b) of a turn is the block [[a, -b], [b, a]]: RotE is a case of AffinE."""
+    rote, affine = build("rote"), AffinE(SIZE, DIM, group_size=2).double()
+    a, b = rote.turn.unit()[:, 0::2], rote.turn.unit()[:, 1::2]
+    with torch.no_grad():
+        blocks = torch.stack((torch.stack((a, -b), dim=-1), torch.stack((b, a), dim=-1)), dim=-2)
+        affine.map.weight.copy_(blocks.flatten(1))
+        affine.shift.weight.copy_(rote.shift.weight)
+        affine.entity.weight.copy_(rote.entity.weight)
+    queries = all_queries()
+    torch.testing.assert_close(affine.query(*queries), rote.query(*queries))
+
+
+def test_two_maps_depend_on_their_order() -> None:
+    torch.manual_seed(0)
+    (one, *_), (other, *_) = blocks_of(AffinE(SIZE, 4))[:2]
+    assert (one @ other - other @ one).abs().max() > 0.1
+
+
+def test_blocks_fill_the_dim() -> None:
+    def sizes(most: int) -> dict[int, int | None]:
+        return {dim: AffinE(SIZE, dim, group_size=most).block_maps for dim in (32, 6, 34, 35, 7)}
+
+    assert sizes(4) == {32: 4, 6: 3, 34: 2, 35: 1, 7: 1}
+    assert sizes(8) == {32: 8, 6: 6, 34: 2, 35: 7, 7: 7}
 
 
 @pytest.mark.parametrize("kind", MODELS.values(), ids=MODELS)

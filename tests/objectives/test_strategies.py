@@ -22,9 +22,9 @@ from hale.objectives import (
     objective_class,
 )
 from hale.objectives.scoring import Scoring
-from hale.objectives.space import Choice, Float
 from hale.runs.systems import complete
 from hale.settings import make_settings
+from hale.settings.space import Choice, Float
 from tests.objectives.scalars import build
 from tests.objectives.test_anchored import Seven
 

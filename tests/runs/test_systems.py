@@ -96,6 +96,7 @@ def test_resumed_with_dropout_and_normalisation(graph: Graph, tmp_path: Path) ->
         ({"model": "transe", "strategy": "allneg-square", "dropout": 0.1}, "dropout would not"),
         ({"model": "complex", "heights": True}, "heights: they are part of a squared L2"),
         ({"model": "transe", "strategy": "allneg-square", "heights": True}, "leave them out"),
+        ({"group_size": 4}, "group_size: not for rotl, only for affine"),
         ({"model": "transe", "near": 0.5}, "near: the relations of transe start from no turns"),
     ],
 )
@@ -203,3 +204,8 @@ def test_every_model_and_strategy_has_its_row_in_the_docs_and_its_test() -> None
 def test_strategies_of_a_model() -> None:
     assert strategies_for(MODELS["complex"]) == list(OBJECTIVES)
     assert "hale" not in strategies_for(MODELS["murp"])
+
+
+def test_a_model_has_the_settings_that_are_for_it() -> None:
+    built = build_model(make_settings(model="affine", dim=16, group_size=8), GraphSize(3, 2))
+    assert built.block_maps == 8

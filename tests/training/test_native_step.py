@@ -71,6 +71,9 @@ def trained(graph: Graph, steps: int, *, plain: bool, **values: Any) -> tuple[Tr
         {"model": "rote", "activation": "double", "relation_scale": False},
         {"model": "rotl", "leave_out_known": False, "query_power": 0.5, "loops": False},
         {"model": "rotl", "queries": None, "alpha": 0.2, "block": 0.5},
+        {"model": "affine", "group_size": 2, "heights": True, "near": 0.5},
+        {"model": "affine", "dropout": 0.3, "loops": False, "gamma_two_way": 5.0, "gamma": 4.0},
+        {"model": "affine", "group_size": 8, "relation_scale": False, "square": False},
     ],
     ids=str,
 )
@@ -98,7 +101,7 @@ def test_rows_that_no_step_touches_stay_as_they_are(dense: Graph) -> None:
 
 
 @pytest.mark.parametrize("values", [{"block": 150, "gamma": 4.0}, {"block": "all"}], ids=str)
-@pytest.mark.parametrize("model", ["rotl", "transe"])
+@pytest.mark.parametrize("model", ["rotl", "affine", "transe"])
 def test_the_same_bits_on_any_number_of_threads(
     dense: Graph, model: str, values: dict[str, Any]
 ) -> None:
@@ -210,7 +213,7 @@ def test_weighted_facts_take_the_other_step_and_weigh_there(dense: Graph) -> Non
     )
 
 
-@pytest.mark.parametrize("model", ["rotl", "transe"])
+@pytest.mark.parametrize("model", ["rotl", "affine", "transe"])
 def test_an_interrupted_run_is_as_its_rows_are_read(dense: Graph, model: str) -> None:
     """Rows that are behind catch up at the end, and what is looked up later moves nothing."""
     settings = make_settings(

@@ -33,7 +33,7 @@ OPTION_GROUPS: dict[str, tuple[str, ...]] = {
     "Where and how": ("threads", "device", "seed", "track", "as_json"),
     "New facts against old ones": ("anchor", "focus", "rate", "tolerance"),
     "The model": (
-        *("similarity", "loops", "cardinality", "heights", "near", "biases"),
+        *("similarity", "loops", "cardinality", "heights", "near", "group_size", "biases"),
         *("dropout", "dropout_start"),
     ),
     "The loss": (

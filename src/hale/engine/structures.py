@@ -82,6 +82,18 @@ class Turn(ctypes.Structure):
     )
 
 
+class Map(ctypes.Structure):
+    """Query vectors of the model whose relations are affine maps in blocks, and their gradients."""
+
+    _fields_ = (
+        *((name, ctypes.c_int64) for name in ("b", "d", "k", "stride", "width", "relations")),
+        *((name, ctypes.c_void_p) for name in ("vectors", "which", "maps", "shifts")),
+        ("threads", ctypes.c_int32),
+        *((name, ctypes.c_void_p) for name in ("queries", "by_queries", "by_vectors")),
+        *((name, ctypes.c_void_p) for name in ("by_maps", "by_shifts")),
+    )
+
+
 class Rows(ctypes.Structure):
     """Rows of a table that are looked up, or added to it."""
 
@@ -212,6 +224,7 @@ class Step(ctypes.Structure):
         ("s", ctypes.c_int64),
         ("d", ctypes.c_int64),
         ("dim", ctypes.c_int64),
+        ("k", ctypes.c_int64),
         ("relations", ctypes.c_int64),
         ("triples", ctypes.c_void_p),
         ("drawn", ctypes.c_void_p),

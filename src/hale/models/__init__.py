@@ -6,6 +6,7 @@ from typing import Unpack
 
 from hale.data.graph import GraphSize
 from hale.errors import UnknownNameError
+from hale.models.affine import AffinE
 from hale.models.atte import AttE
 from hale.models.atth import AttH
 from hale.models.base import Model
@@ -31,7 +32,7 @@ MODELS: dict[str, type[Model]] = {
     model.name: model
     for model in (
         *(TransE, DistMult, RotatE, RotE, RotL),
-        *(MuRE, RefE, AttE),
+        *(MuRE, RefE, AttE, AffinE),
         *(MuRP, RefH, RotH, AttH),
         *(RESCAL, ComplEx, TuckER, ConvE),
     )

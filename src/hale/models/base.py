@@ -20,6 +20,7 @@ from hale.errors import SettingsError
 from hale.models.dropout import Dropout
 from hale.models.model_options import Similarity
 from hale.models.tables import Table, relation_table
+from hale.settings.space import Space
 
 # softplus(ONE) = 1: every relation's scale starts at one.
 ONE = math.log(math.e - 1)
@@ -59,6 +60,8 @@ class Model(nn.Module, ABC):
     source: ClassVar[str]  # who proposed it
     cost: ClassVar[str]  # of a query vector, in multiplications
     similarities: ClassVar[tuple[Similarity, ...]] = ("l2",)  # its own first
+    uses: ClassVar[frozenset[str]] = frozenset()  # settings that are for such models alone
+    space: ClassVar[Space] = ()  # what a search moves of those
     takes_near: ClassVar[bool] = False  # whether its relations start from turns or signed factors
     drops_queries: ClassVar[bool] = True  # whether dropout ends with the query vectors
     own_biases: ClassVar[bool] = False  # whether it comes with them, unless told otherwise
@@ -85,16 +88,11 @@ class Model(nn.Module, ABC):
         self.near = near
         self.similarity: Similarity = similarity or self.similarities[0]
         if self.similarity not in self.similarities:
-            raise SettingsError(
-                [
-                    f"similarity: {self.name} compares by {' or '.join(self.similarities)}, "
-                    f"not by {self.similarity}"
-                ]
-            )
+            its = " or ".join(self.similarities)
+            fault = f"similarity: {self.name} compares by {its}, not by {self.similarity}"
+            raise SettingsError([fault])
         if heights and self.similarity != "l2":
-            raise SettingsError(
-                [f"heights: they go with l2, and this compares by {self.similarity}"]
-            )
+            raise SettingsError([f"heights: they go with l2, this compares by {self.similarity}"])
         self.entity = Table(size.num_entities, dim + heights)
         nn.init.normal_(self.entity.weight, std=init_scale)
         self.free_scale = relation_table(size, 1)
@@ -107,6 +105,7 @@ class Model(nn.Module, ABC):
             nn.init.zeros_(self.head_bias.weight)
             nn.init.zeros_(self.tail_bias.weight)
         self.dropout = Dropout(dropout)
+        self.block_maps: int | None = None  # k, where queries are B_r e_h + r' in k x k blocks
         self.may_loop: Tensor | None  # (2R, 1), kept with the weights
         free = torch.ones(2 * size.num_relations, 1, dtype=torch.bool)
         self.register_buffer("may_loop", None if loops else free)

@@ -17,9 +17,9 @@ from hale.models import Model, Similarity
 from hale.objectives.base import Loss, Objective
 from hale.objectives.left_out import LeftOut, left_out, required
 from hale.objectives.scoring import Scoring, scoring_of
-from hale.objectives.space import Choice, Float, Space
 from hale.objectives.weighing import weighted_mean
 from hale.settings import Settings
+from hale.settings.space import Choice, Float, Space
 
 
 class Sums(TypedDict):

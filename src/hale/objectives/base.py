@@ -13,8 +13,8 @@ from torch import Tensor
 from hale.data.graph import KnownAnswers
 from hale.engine.blocks import Block
 from hale.models import Model, Similarity
-from hale.objectives.space import Space
 from hale.settings import Settings
+from hale.settings.space import Space
 
 
 @dataclass(frozen=True)

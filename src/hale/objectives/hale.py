@@ -19,8 +19,8 @@ from hale.errors import InputError
 from hale.models import Model, Similarity
 from hale.objectives.base import Loss, Objective
 from hale.objectives.left_out import LeftOut, left_out, required
-from hale.objectives.space import Choice, Float, Space
 from hale.settings import Settings
+from hale.settings.space import Choice, Float, Space
 
 
 class HaLE(Objective):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import torch
 
@@ -34,7 +35,9 @@ def complete(
     given = {name: value for name, value in by_name(values).items() if value is not None}
     chosen = chosen_by(str(given.get("recipe", "auto")), given) | given
     model, strategy = _named(chosen)
-    _refuse_unused(strategy, given)
+    idle = unused(model.name, strategy.name)
+    if idle.keys() & given.keys():  # a mistake, not a wish
+        raise SettingsError([idle[name] for name in sorted(idle.keys() & given.keys())])
     filled: dict[str, object] = {
         **{name: chosen[name] for name in ("model", "dim") if name in chosen},
         "strategy": strategy.name,
@@ -84,13 +87,13 @@ def _named(given: Mapping[str, object]) -> tuple[type[Model], type[Objective]]:
 def given_in(settings: Settings) -> dict[str, object]:
     """What settings were made of by name, so that the rest can be completed.
 
-    Those of a finished run name everything, also what their strategy has no use for; that does
+    Those of a finished run name everything, also what their system has no use for; that does
     not count where it is as it comes.
     """
     given = {name: getattr(settings, name) for name in settings.model_fields_set}
     names = {name: given[name] for name in ("model", "strategy") if name in given}
     usual, general = complete(**names), make_settings()
-    idle = unused(objective_class(usual.strategy))
+    idle = unused(usual.model, usual.strategy)
     return {
         name: value
         for name, value in given.items()
@@ -111,19 +114,15 @@ def _budget(given: Mapping[str, object]) -> float | None:
         return None
 
 
-def _refuse_unused(strategy: type[Objective], given: Mapping[str, object]) -> None:
-    """A setting that another strategy uses and this one does not is a mistake, not a wish."""
-    faults = []
-    for name in sorted(unused(strategy) & given.keys()):
-        users = [key for key, objective in OBJECTIVES.items() if name in objective.uses]
-        faults.append(f"{name}: not for {strategy.name}, only for {' and '.join(users)}")
-    if faults:
-        raise SettingsError(faults)
-
-
-def unused(strategy: type[Objective]) -> set[str]:
-    """The settings that mean something to other strategies and nothing to this one."""
-    return {name for other in OBJECTIVES.values() for name in other.uses} - strategy.uses
+def unused(model: str, strategy: str) -> dict[str, str]:
+    """The settings that mean something to other systems and nothing to this one, and why."""
+    found = {}
+    for one, kinds in ((model, MODELS), (strategy, OBJECTIVES)):
+        uses = {name: kind.uses for name, kind in kinds.items()}
+        for setting in frozenset().union(*uses.values()) - uses[one]:
+            users = [name for name in uses if setting in uses[name]]
+            found[setting] = f"{setting}: not for {one}, only for {' and '.join(users)}"
+    return found
 
 
 def _fit_batch(filled: dict[str, object], given: Mapping[str, object]) -> None:
@@ -165,7 +164,8 @@ def build_model(settings: Settings, size: GraphSize) -> Model:
         "heights": settings.heights,
         "loops": settings.loops,
     }
-    built = model(size, settings.dim, **options)
+    own: dict[str, Any] = {name: getattr(settings, name) for name in model.uses}
+    built = model(size, settings.dim, **options, **own)
     return built.double() if settings.precision == "float64" else built
 
 

@@ -50,7 +50,13 @@ class Settings(BaseModel):
         ge=0,
         le=1,
         description="How near to changing nothing relations start: the share taken away of their "
-        "turns beyond a quarter, or of their negative factors.",
+        "turns beyond a quarter or of their negative factors, the identity's share in blocks.",
+    )
+    group_size: int = Field(
+        4,
+        ge=1,
+        description="Coordinates that a relation's map mixes, the k of its k x k blocks, or the "
+        "most below that divides dim (affine).",
     )
     similarity: Annotated[
         Literal["l2", "dot", "hyperbolic"] | None,

@@ -1,4 +1,4 @@
-"""A training step in one native call: HaLE over blocks, a model that rotates, Adam.
+"""A training step in one native call: HaLE over blocks, a model that rotates or maps, Adam.
 
 By autograd a step is some fifty small calls, which take as long as its arithmetic. Where the kernel
 has them all, it is one (native/step.cpp). The step of the trainer is the reference, and what runs
@@ -27,7 +27,8 @@ from hale.objectives import Criterion, HaLE, Loss
 from hale.training.optimizers import Adam, Optimizer
 
 TABLE, SCALES = "entity.weight", "free_scale.weight"
-RELATIONS = ("turn.weight", "shift.weight", "alpha.weight", SCALES)  # in the order of Step
+# Tables of relations in the order of Step; a model has some of them.
+RELATIONS = ("turn.weight", "shift.weight", "alpha.weight", SCALES, "map.weight")
 
 
 class NativeStep:
@@ -83,6 +84,7 @@ class NativeStep:
             s=len(block),
             d=table.shape[1],
             dim=model.dim,
+            k=model.block_maps or 0,
             relations=num_relations,
             triples=batch.data_ptr(),
             drawn=drawn.data_ptr(),
@@ -174,7 +176,7 @@ def step_for(
         return None
     answers = known.index if objective.leave_out_known else None
     fits = (
-        model.rotation_parameters() is not None
+        (model.rotation_parameters() is not None or model.block_maps is not None)
         and model.similarity == "l2"
         and type(objective.activation) in native.KINDS
         and all(kernel.takes(parameter) for parameter in model.parameters())

@@ -27,6 +27,7 @@ def train(
     dim: int | None = None,
     init_scale: float | None = None,
     near: float | None = None,
+    group_size: int | None = None,
     similarity: Literal["l2", "dot", "hyperbolic"] | None = None,
     biases: bool | None = None,
     heights: bool | None = None,
@@ -97,8 +98,10 @@ def train(
     dim (int; 32): Size of an entity vector (d).
     init_scale (float; 0.1): Standard deviation of the entity vectors at the start.
     near (float; as suits the model and the strategy, in general 0.0): How near to changing
-        nothing relations start: the share taken away of their turns beyond a quarter, or of
-        their negative factors.
+        nothing relations start: the share taken away of their turns beyond a quarter or of
+        their negative factors, the identity's share in blocks.
+    group_size (int; 4): Coordinates that a relation's map mixes, the k of its k x k blocks, or
+        the most below that divides dim (affine).
     similarity (Literal["l2", "dot", "hyperbolic"]; the model's own, or the one its strategy
         takes): How a query meets an entity: l2, dot or hyperbolic.
     biases (bool; as suits the model and the strategy): Train a bias for every head and tail

@@ -429,3 +429,6 @@ def test_what_a_strategy_does_not_use_makes_no_other_run() -> None:
     assert not train_alike(hale_run, sampled)
     assert not train_alike(sampled, sampled.model_copy(update={"negatives": 7}))
     assert train_alike(hale_run, hale_run.model_copy(update={"cardinality": True}))
+    assert train_alike(hale_run, hale_run.model_copy(update={"group_size": 2}))
+    mapped = make_settings(model="affine")
+    assert not train_alike(mapped, mapped.model_copy(update={"group_size": 2}))

@@ -10,8 +10,8 @@ import pytest
 from hale.data.graph import Graph
 from hale.errors import InputError
 from hale.objectives import OBJECTIVES, HaLE
-from hale.objectives.space import Choice, Float
 from hale.runs.systems import complete
+from hale.settings.space import Choice, Float
 from hale.training.tune.points import as_settings, space_for, starting_points, suggest
 
 SEARCHED = [name for name, strategy in OBJECTIVES.items() if strategy.space]
@@ -62,6 +62,17 @@ def test_every_space_names_settings_and_starts_at_what_there_is(strategy: str) -
     changed = [[name for name in start if step[name] != start[name]] for step in steps]
     assert {len(names) for names in changed} == {1}, "one setting each"
     assert {names[0] for names in changed} == set(start), "and every one"
+
+
+def test_a_model_has_a_space_of_its_own(graph: Graph) -> None:
+    def named(model: str) -> set[str]:
+        return {dimension.name for dimension in space_for(graph, complete(model=model))}
+
+    assert named("affine") - named("rotl") == {"group_size"}
+    settings = complete(model="affine", group_size=2)
+    first, *steps = starting_points(settings, space_for(graph, settings), 1000)
+    assert first["group_size"] == 2
+    assert 4 in {step["group_size"] for step in steps}
 
 
 def test_a_step_stays_in_the_space() -> None:

@@ -8,7 +8,6 @@ from dataclasses import dataclass, fields
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor
 
 from hale.data.keys import Ids, pair_keys, pairs_of
 from hale.evaluation.calibration.cardinality import Cardinality

@@ -215,7 +215,7 @@ def train_alike(one: Settings, other: Settings) -> bool:
     """Whether two settings make the same weights: what their strategy does not use does not count,
     nor what only ranks.
     """
-    idle = unused(objective_class(one.strategy)) | {"cardinality"}
+    idle = {*unused(one.model, one.strategy), "cardinality"}
     return one.model_dump(exclude=idle) == other.model_dump(exclude=idle)
 
 

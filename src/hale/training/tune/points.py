@@ -11,8 +11,8 @@ from hale.data.graph import Graph
 from hale.errors import InputError
 from hale.models import model_class
 from hale.objectives import objective_class
-from hale.objectives.space import Choice, Dimension, Float, Space
 from hale.settings import Settings
+from hale.settings.space import Choice, Dimension, Float, Space
 
 if TYPE_CHECKING:
     import optuna
@@ -23,7 +23,7 @@ GAMMAS = (5.0, 10.0, 20.0)  # the paper's
 
 
 def space_for(graph: Graph, settings: Settings) -> Space:
-    """The strategy's space, without what makes no difference to this graph and model.
+    """The spaces of strategy and model, without what makes no difference to this graph and model.
 
     A bound for two-way relations needs such relations, a near start a model that turns. A bounded
     activation brings its bound along where the strategy does not search it. Under the paper's
@@ -35,11 +35,13 @@ def space_for(graph: Graph, settings: Settings) -> Space:
     idle = set()
     if not graph.known("train").two_way.any():
         idle.add("gamma_two_way")
-    if not model_class(settings.model).takes_near:
+    model = model_class(settings.model)
+    if not model.takes_near:
         idle.add("near")
     if settings.activation == "identity":
         idle |= {"gamma", "gamma_two_way", "beta"}
-    space = tuple(dimension for dimension in strategy.space if dimension.name not in idle)
+    whole = (*strategy.space, *model.space)
+    space = tuple(dimension for dimension in whole if dimension.name not in idle)
     if settings.activation in BOUNDED and not any(one.name == "gamma" for one in strategy.space):
         space = (*space, Choice("gamma", GAMMAS))
     return space

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from hale.data.files import write_text
 from hale.data.graph import Graph
-from hale.objectives import objective_class
 from hale.runs.systems import unused
 from hale.settings import Settings, make_settings
 
@@ -29,7 +28,7 @@ def recipe_of(settings: Settings, searched: Collection[str]) -> dict[str, object
     of a recipe could have another.
     """
     general = make_settings().model_dump()
-    idle = NOT_TUNED | unused(objective_class(settings.strategy))
+    idle = NOT_TUNED | unused(settings.model, settings.strategy).keys()
     return {
         name: value
         for name, value in settings.model_dump(exclude=idle).items()

@@ -102,7 +102,7 @@ def tune(
         others = [name for name, strategy in OBJECTIVES.items() if strategy.space]
         raise InputError(f"There is no search for {start.strategy}; there is for {others}.")
     with writing_to(out / JOURNAL):
-        return _search(graph, start, values, out, budget, trial_seconds, announce)
+        return _search(graph, start, values, out, budget, trial_seconds, trials, announce)
 
 
 def _search(
@@ -112,6 +112,7 @@ def _search(
     out: Path,
     budget: float,
     trial_seconds: float,
+    trials: int | None,
     announce: Callable[[str], None] | None,
 ) -> Tuned:
     import optuna
