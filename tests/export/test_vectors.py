@@ -40,7 +40,7 @@ def test_a_query_can_be_computed_from_the_tables_alone() -> None:
 
 def test_every_parameter_of_every_model_is_there() -> None:
     for name in MODELS:
-        run = with_model(line_run(), name, dim=6)
+        run = with_model(line_run(), name, dim=8)
         found = tables_of(run)
         rows = [found.entities, *found.of_entities.values()]
         rows += [*found.relations.values(), *found.others.values()]

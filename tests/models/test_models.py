@@ -18,7 +18,7 @@ from hale.models.conve import image_shape
 from hale.models.tables import Table
 
 SIZE = GraphSize(num_entities=7, num_relations=2)
-DIM = 6
+DIM = 12  # even, of quaternions, and an image
 
 
 def row(table: Table, index: int) -> list[float]:
@@ -57,7 +57,7 @@ def rotl(model: Model, head: list[float], relation: int) -> list[float]:
     shift = row(model.shift, relation)
     alpha = row(model.alpha, relation)[0]
     inner = sum(t * r for t, r in zip(turned, shift, strict=True))
-    return [alpha * (t + r) / (1 + inner) for t, r in zip(turned, shift, strict=True)]
+    return [alpha * (t + r) / max(1 + inner, 0.1) for t, r in zip(turned, shift, strict=True)]
 
 
 def mure(model: Model, head: list[float], relation: int) -> list[float]:
@@ -198,6 +198,69 @@ def normed_image(norm: nn.BatchNorm2d, image: list[float]) -> list[float]:
     ]
 
 
+def rot2l(model: Model, head: list[float], relation: int) -> list[float]:
+    x = rotl(model, head, relation)
+    turned = rotated(row(model.second_turn, relation), x)
+    shift, alpha = row(model.second_shift, relation), row(model.second_alpha, relation)[0]
+    inner = sum(t * r for t, r in zip(turned, shift, strict=True))
+    return [alpha * (t + r) / max(1 + inner, 0.1) for t, r in zip(turned, shift, strict=True)]
+
+
+def quate(model: Model, head: list[float], relation: int) -> list[float]:
+    """By the table of i, j and k: place i * j of a product is place UNITS[i][j] with its sign."""
+    units = [[(0, 1), (1, 1), (2, 1), (3, 1)], [(1, 1), (0, -1), (3, 1), (2, -1)]]
+    units += [[(2, 1), (3, -1), (0, -1), (1, 1)], [(3, 1), (2, 1), (1, -1), (0, -1)]]
+    factor, out = row(model.factor, relation), [0.0] * len(head)
+    for first in range(0, len(head), 4):
+        length = math.sqrt(sum(x * x for x in factor[first : first + 4]))
+        for i in range(4):
+            for j in range(4):
+                place, sign = units[i][j]
+                out[first + place] += sign * head[first + i] * factor[first + j] / length
+    return out
+
+
+def project(model: Model, entity: list[float], relation: int) -> list[float]:
+    vector, projection = entity[:DIM], entity[DIM:]
+    strength = sum(a * b for a, b in zip(vector, projection, strict=True))
+    along = row(model.projection, relation)
+    return [v + strength * w for v, w in zip(vector, along, strict=True)]
+
+
+def transd(model: Model, head: list[float], relation: int) -> list[float]:
+    return plus_shift(model, project(model, head, relation), relation)
+
+
+def convkb(model: Model, head: list[float], relation: int) -> list[float]:
+    return head + row(model.relation, relation)
+
+
+def convtranse(model: Model, head: list[float], relation: int) -> list[float]:
+    pair = []
+    for channel, vector in enumerate((head, row(model.relation, relation))):
+        pair.append([channel_norm(model.before, channel, x) for x in vector])
+    kernels, offsets = model.filters.weight.tolist(), model.filters.bias.tolist()
+    seen: list[float] = []
+    for channel, (kernel, offset) in enumerate(zip(kernels, offsets, strict=True)):
+        for i in range(DIM):
+            inside = [(side, k) for side in range(2) for k in range(5) if 0 <= i + k - 2 < DIM]
+            pixel = offset + sum(kernel[side][k] * pair[side][i + k - 2] for side, k in inside)
+            seen.append(max(0.0, channel_norm(model.filter_norm, channel, pixel)))
+    weights, biases = model.project.weight.tolist(), model.project.bias.tolist()
+    out = [
+        b + sum(w * s for w, s in zip(ws, seen, strict=True))
+        for ws, b in zip(weights, biases, strict=True)
+    ]
+    return [max(0.0, x) for x in normed(model.after, out)]
+
+
+def channel_norm(norm: nn.BatchNorm1d, channel: int, x: float) -> float:
+    mean, var = norm.running_mean[channel].item(), norm.running_var[channel].item()
+    return (x - mean) / math.sqrt(var + 1e-5) * norm.weight[channel].item() + norm.bias[
+        channel
+    ].item()
+
+
 Formula = Callable[[Model, list[float], int], list[float]]
 
 FORMULAS: dict[str, Formula] = {
@@ -219,11 +282,26 @@ FORMULAS: dict[str, Formula] = {
     "complex": complex_,
     "tucker": tucker,
     "conve": conve,
+    "rot2l": rot2l,
+    "quate": quate,
+    "transd": transd,
+    "convkb": convkb,
+    "convtranse": convtranse,
 }
 
 
 def similar(model: Model, query: list[float], relation: int, entity: list[float]) -> float:
-    """s(q, e): a loop for each of the three."""
+    """s(q, e): a loop for each of the five."""
+    if model.similarity == "projected":
+        entity = project(model, entity, relation)
+        return -sum((a - b) ** 2 for a, b in zip(query, entity, strict=True))
+    if model.similarity == "network":
+        head, vector = query[:DIM], query[DIM:]
+        return sum(
+            w * max(0.0, a * h + b * r + c * t + o)
+            for (a, b, c, o), ws in zip(model.filters.tolist(), model.weights.tolist(), strict=True)
+            for w, h, r, t in zip(ws, head, vector, entity, strict=True)
+        )
     if model.similarity == "dot":
         return sum(a * b for a, b in zip(query, entity, strict=True))
     if model.similarity == "l2":
@@ -236,7 +314,7 @@ def similar(model: Model, query: list[float], relation: int, entity: list[float]
 
 def build(name: str, **options: object) -> Model:
     torch.manual_seed(3)
-    model = make_model(name, SIZE, DIM, init_scale=0.4, **options).double().eval()
+    model = make_model(name, SIZE, DIM, init_scale=0.2, **options).double().eval()
     with torch.no_grad():
         for parameter in model.parameters():
             parameter.add_(0.1 * torch.randn_like(parameter))
@@ -283,7 +361,7 @@ def test_all_candidates_equal_one_by_one(name: str, similarity: str, biases: boo
     several = model.compare(
         model.query(heads, relations),
         model.entities().expand(len(heads), -1, -1),
-        model.curvature(relations),
+        model.comparing(relations),
     ) + model.bias(heads, torch.arange(7).expand(len(heads), -1))
     torch.testing.assert_close(scores, several, atol=1e-5, rtol=1e-5)
     for tail in range(7):
@@ -366,7 +444,9 @@ def test_every_parameter_but_the_scale_gets_a_gradient(name: str) -> None:
             assert parameter.grad.to_dense().abs().sum() > 0
 
 
-@pytest.mark.parametrize("name", ["rotate", "rote", "rotl", "refe", "atte", "roth", "complex"])
+@pytest.mark.parametrize(
+    "name", ["rotate", "rote", "rotl", "refe", "atte", "roth", "complex", "rot2l"]
+)
 def test_rotations_need_an_even_dim(name: str) -> None:
     with pytest.raises(SettingsError, match="needs an even dim, got 33; try 32 or 34"):
         make_model(name, SIZE, 33)
@@ -374,7 +454,9 @@ def test_rotations_need_an_even_dim(name: str) -> None:
         make_model(name, SIZE, 1)
 
 
-@pytest.mark.parametrize("name", ["transe", "distmult", "mure", "murp", "rescal", "tucker"])
+@pytest.mark.parametrize(
+    "name", ["transe", "distmult", "mure", "murp", "rescal", "tucker", "transd"]
+)
 def test_others_take_any_dim(name: str) -> None:
     assert make_model(name, SIZE, 5).query(torch.tensor([0]), torch.tensor([0])).shape == (1, 5)
 
@@ -409,7 +491,7 @@ def test_near_stretches_have_fewer_negative_factors(name: str) -> None:
     assert (make_model(name, WIDE, 16, near=1.0).stretch.weight > 0).all()
 
 
-@pytest.mark.parametrize("name", ["rotate", "rote", "rotl", "atte"])
+@pytest.mark.parametrize("name", ["rotate", "rote", "rotl", "rot2l", "atte"])
 def test_near_turns_go_beyond_a_quarter_less_often(name: str) -> None:
     torch.manual_seed(0)
     free = make_model(name, WIDE, 16).turn.weight
@@ -451,7 +533,7 @@ def test_a_similarity_that_a_model_does_not_have() -> None:
         make_model("roth", SIZE, DIM, similarity="l2")
 
 
-@pytest.mark.parametrize("name", ["tucker", "conve"])
+@pytest.mark.parametrize("name", ["tucker", "conve", "convtranse"])
 def test_a_batch_of_one_can_be_trained_on(name: str) -> None:
     model = make_model(name, SIZE, DIM).train()
     one = torch.tensor([1])

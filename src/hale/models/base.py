@@ -17,6 +17,7 @@ from hale.engine.blocks import Block
 from hale.engine.rows import with_rows
 from hale.engine.turns import Rotation
 from hale.errors import SettingsError
+from hale.models.comparing import Comparing
 from hale.models.dropout import Dropout
 from hale.models.model_options import Similarity
 from hale.models.tables import Table, relation_table
@@ -28,7 +29,7 @@ ONE = math.log(math.e - 1)
 LAST = -1e30
 
 
-class Model(nn.Module, ABC):
+class Model(Comparing, ABC):
     """A knowledge-graph embedding: a query (head, relation) is a vector, compared with entities.
 
         score(h, r, t) = s(query(h, r), e_t)  [+ b_h + b_t]  [- u_t^2]
@@ -36,6 +37,8 @@ class Model(nn.Module, ABC):
         s(q, e) = -||q - e||^2          'l2', which the paper takes for every model
                    <q, e>               'dot', of the factorisations
                   -d_c(q, exp_0(e))^2   'hyperbolic', on the Poincare ball
+                  -||q - P_r(e)||^2     'projected', an entity moved by the relation first
+                   f(q, e)              'network', a small one over both
 
     Relation r + R is the reciprocal of r, so (t, r + R) asks for heads. A model
     knows nothing of losses, ranking, devices or files. In training, ``dropout``
@@ -59,8 +62,13 @@ class Model(nn.Module, ABC):
     source: ClassVar[str]  # who proposed it
     cost: ClassVar[str]  # of a query vector, in multiplications
     similarities: ClassVar[tuple[Similarity, ...]] = ("l2",)  # its own first
+    relation_vector: ClassVar[str | None] = None  # the table of the one vector a relation has
     takes_near: ClassVar[bool] = False  # whether its relations start from turns or signed factors
     drops_queries: ClassVar[bool] = True  # whether dropout ends with the query vectors
+    comparison: ClassVar[int] = (
+        1  # with an entity, by the time of an L2 distance; 1 for all but slow
+    )
+    vectors_each: ClassVar[int] = 1  # vectors of d numbers in the row of an entity, its place first
     own_biases: ClassVar[bool] = False  # whether it comes with them, unless told otherwise
     defaults: ClassVar[Mapping[str, Mapping[str, object]]] = {}  # settings by strategy
 
@@ -95,7 +103,7 @@ class Model(nn.Module, ABC):
             raise SettingsError(
                 [f"heights: they go with l2, and this compares by {self.similarity}"]
             )
-        self.entity = Table(size.num_entities, dim + heights)
+        self.entity = Table(size.num_entities, self.vectors_each * dim + heights)
         nn.init.normal_(self.entity.weight, std=init_scale)
         self.free_scale = relation_table(size, 1)
         nn.init.constant_(self.free_scale.weight, ONE)
@@ -172,51 +180,6 @@ class Model(nn.Module, ABC):
         """
         return functional.softplus(self.free_scale(relation)).squeeze(-1)
 
-    def curvature(self, relation: Tensor) -> Tensor | None:  # noqa: ARG002
-        """c_r of a hyperbolic model: (B,) -> (B, 1); None for the others."""
-        return None
-
-    def answer_of(self, queries: Tensor, relation: Tensor) -> Tensor:  # noqa: ARG002
-        """The entity vectors nearest to query vectors: (B, d), (B,) -> (B, d).
-
-        The query itself by L2 distance; by inner product too, up to its length.
-        """
-        return queries
-
-    def compare(self, queries: Tensor, candidates: Tensor, curvature: Tensor | None) -> Tensor:
-        """s(q, e) of each query with candidates of its own: (B, d), (B, K, d) -> (B, K)."""
-        return self.similar(
-            torch.bmm(candidates, queries.unsqueeze(-1)).squeeze(-1),
-            queries.square().sum(dim=-1, keepdim=True),
-            candidates.square().sum(dim=-1),
-            curvature,
-        )
-
-    def compare_all(self, queries: Tensor, entities: Tensor, curvature: Tensor | None) -> Tensor:
-        """s(q, e) of each query with all rows of a table: (B, d), (N, d) -> (B, N)."""
-        if self.similarity == "dot":
-            return queries @ entities.T
-        if self.similarity == "l2":
-            return geometry.minus_squared_distances(queries, entities)
-        return self.similar(
-            queries @ entities.T,
-            queries.square().sum(dim=-1, keepdim=True),
-            entities.square().sum(dim=-1),
-            curvature,
-        )
-
-    def similar(
-        self,
-        inner: Tensor,
-        query_squares: Tensor,
-        squares: Tensor,
-        curvature: Tensor | None,  # noqa: ARG002
-    ) -> Tensor:
-        """s(q, e) from <q, e> (B, K), |q|^2 (B, 1) and |e|^2 (B, K) or (K,): -> (B, K)."""
-        if self.similarity == "dot":
-            return inner
-        return 2 * inner - query_squares - squares
-
     def bias(self, head: Tensor, tail: Tensor) -> Tensor | float:
         """b_h + b_t: (B,), (B,) or (B, K) -> as ``tail``; 0 without biases."""
         if self.head_bias is None or self.tail_bias is None:
@@ -258,7 +221,7 @@ class Model(nn.Module, ABC):
         queries, tails = self.query(head, relation), self.entity(tail)
         if self.similarity == "l2":  # the difference itself keeps more digits
             return self.bias(head, tail) - geometry.squared_distance(queries, tails)
-        compared = self.compare(queries, tails.unsqueeze(1), self.curvature(relation))
+        compared = self.compare(queries, tails.unsqueeze(1), self.comparing(relation))
         return compared.squeeze(1) + self.bias(head, tail)
 
     def score_all(
@@ -271,7 +234,7 @@ class Model(nn.Module, ABC):
     def score_rows(self, head: Tensor, relation: Tensor, rows: slice | Tensor) -> Tensor:
         """Scores of some entities, whatever is ruled out: (B,), (B,) -> (B, K)."""
         queries, entities = self.query(head, relation), self.entities()[rows]
-        scores = self.compare_all(queries, entities, self.curvature(relation))
+        scores = self.compare_all(queries, entities, self.comparing(relation))
         if self.head_bias is not None and self.tail_bias is not None:
             heads: Tensor = self.head_bias(head)
             scores = scores + heads + self.tail_bias.weight[rows].T

@@ -25,6 +25,7 @@ class DistMult(Model):
     formula = "q = e_h * r"
     source = "Yang et al., ICLR 2015"
     cost = "d"
+    relation_vector = "stretch"
     takes_near = True
     similarities = ("l2", "dot")
 

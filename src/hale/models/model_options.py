@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Literal, TypedDict, get_args
 
-Similarity = Literal["l2", "dot", "hyperbolic"]
+Similarity = Literal["l2", "dot", "hyperbolic", "projected", "network"]
 SIMILARITIES: tuple[Similarity, ...] = get_args(Similarity)
+# Those that are minus a squared distance, on which an activation acts.
+BY_DISTANCE: tuple[Similarity, ...] = ("l2", "hyperbolic", "projected")
 
 
 class Options(TypedDict, total=False):

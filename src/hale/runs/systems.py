@@ -9,14 +9,20 @@ import torch
 from hale.data.graph import Graph, GraphSize
 from hale.errors import SettingsError
 from hale.models import MODELS, Model, Options, Similarity, model_class
-from hale.models.model_options import SIMILARITIES
+from hale.models.model_options import BY_DISTANCE, SIMILARITIES
 from hale.objectives import OBJECTIVES, Criterion, Objective, make_objective, objective_class
 from hale.settings import Settings, by_name, make_settings, parse_duration
 from hale.settings.recipes import chosen_by, recipe_values, tuned
 from hale.settings.recipes.rule import GraphCounts
 
 # The strategy that a model takes where none is given, by its own similarity.
-OWN_STRATEGIES: Mapping[Similarity, str] = {"l2": "hale", "dot": "allneg", "hyperbolic": "advneg"}
+OWN_STRATEGIES: Mapping[Similarity, str] = {
+    "l2": "hale",
+    "dot": "allneg",
+    "hyperbolic": "advneg",
+    "projected": "advneg",
+    "network": "samneg",
+}
 
 
 def complete(
@@ -38,7 +44,7 @@ def complete(
         **{name: chosen[name] for name in ("model", "dim") if name in chosen},
         "strategy": strategy.name,
         **strategy.defaults,
-        **(strategy.by_dot if _meets_by(model, strategy, given) == "dot" else {}),
+        **({} if _meets_by(model, strategy, given) in BY_DISTANCE else strategy.by_dot),
         **model.defaults.get(strategy.name, {}),
         **recipe_values(
             str(given.get("recipe", "auto")),
@@ -270,11 +276,13 @@ def _activate(settings: Settings) -> str | None:
             f"activation: {strategy.name} takes the identity, without a scale per relation "
             f"({strategy.because}); for {settings.activation}, take --strategy allneg"
         )
-    if similarity_of(settings) == "dot":
+    if (similarity := similarity_of(settings)) not in BY_DISTANCE:
+        takes = {"dot": "inner products"}.get(similarity, f"a {similarity}")
+        other = "l2" in common(model_class(settings.model), strategy)
         return (
             f"activation: {settings.activation} with a scale per relation acts on distances, and "
-            f"{settings.model} takes inner products here; take --activation identity "
-            "--no-relation-scale, or --similarity l2"
+            f"{settings.model} takes {takes} here; take --activation identity "
+            f"--no-relation-scale{', or --similarity l2' if other else ''}"
         )
     return None
 

@@ -53,9 +53,13 @@ class Settings(BaseModel):
         "turns beyond a quarter, or of their negative factors.",
     )
     similarity: Annotated[
-        Literal["l2", "dot", "hyperbolic"] | None,
+        Literal["l2", "dot", "hyperbolic", "projected", "network"] | None,
         Flags(unset="the model's own, or the one its strategy takes"),
-    ] = Field(None, description="How a query meets an entity: l2, dot or hyperbolic.")
+    ] = Field(
+        None,
+        description="How a query meets an entity, by one of the model's ways: l2, dot, hyperbolic, "
+        "projected or network.",
+    )
     biases: Annotated[bool | None, Flags(unset=BY_SYSTEM)] = Field(
         None, description="Train a bias for every head and tail entity."
     )

@@ -27,7 +27,7 @@ def train(
     dim: int | None = None,
     init_scale: float | None = None,
     near: float | None = None,
-    similarity: Literal["l2", "dot", "hyperbolic"] | None = None,
+    similarity: Literal["l2", "dot", "hyperbolic", "projected", "network"] | None = None,
     biases: bool | None = None,
     heights: bool | None = None,
     loops: bool | None = None,
@@ -98,8 +98,9 @@ def train(
     near (float; as suits the model and the strategy, in general 0.0): How near to changing
         nothing relations start: the share taken away of their turns beyond a quarter, or of
         their negative factors.
-    similarity (Literal["l2", "dot", "hyperbolic"]; the model's own, or the one its strategy
-        takes): How a query meets an entity: l2, dot or hyperbolic.
+    similarity (Literal["l2", "dot", "hyperbolic", "projected", "network"]; the model's own, or
+        the one its strategy takes): How a query meets an entity, by one of the model's ways:
+        l2, dot, hyperbolic, projected or network.
     biases (bool; as suits the model and the strategy): Train a bias for every head and tail
         entity.
     heights (bool; False): Train a height for every entity: a coordinate that queries have not,

@@ -79,7 +79,7 @@ def test_a_new_relation_starts_as_the_known_one_that_ranks_its_facts_best() -> N
     assert model.shift.weight[5].tolist() == [0, 9]
 
 
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", [name for name in MODELS if name != "convkb"])  # it has no best
 @pytest.mark.parametrize("biases", [False, True])
 def test_one_fact_puts_a_new_entity_first(name: str, biases: bool) -> None:
     """Of all entities of its length, the one at the answer of a query answers it best."""
