@@ -13,6 +13,8 @@ from tests.line_run import line_run
 
 def with_model(run: Run, name: str, dim: int = 4) -> Run:
     run.model = make_model(name, run.graph.size, dim)
+    run.model.see(torch.tensor(run.graph.train))
+    run.model.eval()
     return run
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +14,7 @@ import hale
 from hale.data.graph import Graph, GraphSize, Vocabulary
 from hale.errors import SettingsError, UnknownNameError
 from hale.models import MODELS
+from hale.models.encoded import Encoded
 from hale.objectives import OBJECTIVES
 from hale.runs.run import Record
 from hale.runs.systems import (
@@ -27,6 +29,7 @@ from hale.runs.systems import (
 )
 from hale.settings import make_settings
 from hale.training.stopping import Clock
+from hale.training.trainer import Trainer
 
 ROOT = Path(__file__).parents[2]
 PAIRS = [(model, strategy) for model in MODELS for strategy in OBJECTIVES]
@@ -109,7 +112,10 @@ def test_resumed_with_dropout_and_normalisation(graph: Graph, tmp_path: Path) ->
     [
         ({"model": "roth", "strategy": "hale"}, "Take --model rote, its Euclidean sibling"),
         ({"model": "atth", "strategy": "hale"}, "Take --model atte"),
-        ({"model": "rotl", "strategy": "allneg-square"}, "It takes transe, distmult, complex"),
+        (
+            {"model": "rotl", "strategy": "allneg-square"},
+            "It takes transe, distmult, complex, rgcn",
+        ),
         (
             {"model": "distmult", "strategy": "allneg-square", "similarity": "l2"},
             "Take --similarity dot",
@@ -126,6 +132,11 @@ def test_resumed_with_dropout_and_normalisation(graph: Graph, tmp_path: Path) ->
         ({"model": "transe", "strategy": "allneg-square", "dropout": 0.1}, "dropout would not"),
         ({"model": "complex", "heights": True}, "heights: they are part of a squared L2"),
         ({"model": "transe", "strategy": "allneg-square", "heights": True}, "leave them out"),
+        ({"model": "rotl", "bases": 3}, "encoder: rotl has none.*take --encoder rgcn or compgcn"),
+        ({"model": "sacn", "bases": 3}, "bases: not for wgcn, only for rgcn"),
+        ({"model": "rgcn", "composition": "sub"}, "composition: not for rgcn, only for compgcn"),
+        ({"model": "transd", "strategy": "hale"}, "Take --strategy samneg or advneg or allneg"),
+        ({"model": "convkb", "activation": "hanon"}, "takes a network here; take --activation id"),
         ({"model": "transe", "near": 0.5}, "near: the relations of transe start from no turns"),
     ],
 )
@@ -201,6 +212,38 @@ def test_biases_as_the_authors_have_them() -> None:
     assert build_model(complete(model="roth", dim=4, biases=False), size).tail_bias is None
     assert build_model(complete(model="conve", dim=6), size).tail_bias is not None
     assert build_model(complete(model="conve", dim=6, strategy="hale"), size).tail_bias is None
+
+
+def test_an_encoder_in_front_of_any_model(graph: Graph, tmp_path: Path) -> None:
+    """Trained, saved and loaded: the run's own facts make the same vectors again."""
+    asked = {"model": "transe", "encoder": "compgcn", "composition": "mult", "encoder_layers": 2}
+    run = hale.train(graph, out=tmp_path / "run", **asked, **TINY)
+    assert isinstance(run.model, Encoded)
+    assert run.model.encoder.depth == 2
+    loaded = hale.load_run(tmp_path / "run")
+    assert torch.equal(loaded.model.entities(), run.model.entities())
+    resumed = hale.train(None, out=tmp_path / "run", resume=True, epochs=3)
+    assert resumed.summary.steps > run.summary.steps
+    with pytest.raises(UnknownNameError, match="Unknown encoder 'gcn'"):
+        build_model(make_settings(encoder="gcn"), GraphSize(3, 1))
+
+
+@pytest.mark.parametrize("model", ["rgcn", "compgcn", "sacn"])
+def test_an_encoder_sees_training_facts_alone(graph: Graph, model: str) -> None:
+    """Others in valid and test make no other vectors, one fact less in train does."""
+    settings = complete(model=model, **TINY)
+
+    def vectors(changed: Graph) -> torch.Tensor:
+        trainer = Trainer(changed, settings)
+        assert isinstance(trainer.model, Encoded)
+        assert trainer.model.ways is not None
+        assert all(int(way.sent.sum()) == len(changed.train) for way in trainer.model.ways)
+        return trainer.model.eval().entities()
+
+    wanted = vectors(graph)
+    held_out = {"valid": graph.test[:2], "test": np.concatenate((graph.valid, graph.test[2:]))}
+    assert torch.equal(vectors(replace(graph, **held_out)), wanted)
+    assert not torch.equal(vectors(replace(graph, train=graph.train[1:])), wanted)
 
 
 def test_float64_on_request(graph: Graph) -> None:

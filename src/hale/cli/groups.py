@@ -32,7 +32,10 @@ OPTION_GROUPS: dict[str, tuple[str, ...]] = {
     ),
     "Where and how": ("threads", "device", "seed", "track", "as_json"),
     "New facts against old ones": ("anchor", "focus", "rate", "tolerance"),
-    "The model": ("similarity", "loops", "heights", "near", "biases", "dropout", "dropout_start"),
+    "The model": (
+        *("similarity", "loops", "heights", "near", "biases", "dropout", "dropout_start"),
+        *("encoder", "encoder_layers", "composition", "bases"),
+    ),
     "The loss": (
         *("strategy", "activation", "gamma", "gamma_two_way", "beta", "weight", "queries"),
         *("block", "square", "relation_scale", "leave_out_known"),

@@ -9,6 +9,7 @@ from hale.errors import UnknownNameError
 from hale.models.atte import AttE
 from hale.models.atth import AttH
 from hale.models.base import Model
+from hale.models.compgcn import CompGCN
 from hale.models.complex import ComplEx
 from hale.models.conve import ConvE
 from hale.models.convkb import ConvKB
@@ -21,11 +22,13 @@ from hale.models.quate import QuatE
 from hale.models.refe import RefE
 from hale.models.refh import RefH
 from hale.models.rescal import RESCAL
+from hale.models.rgcn import RGCN
 from hale.models.rot2l import Rot2L
 from hale.models.rotate import RotatE
 from hale.models.rote import RotE
 from hale.models.roth import RotH
 from hale.models.rotl import RotL
+from hale.models.sacn import SACN
 from hale.models.transd import TransD
 from hale.models.transe import TransE
 from hale.models.tucker import TuckER
@@ -40,6 +43,7 @@ MODELS: dict[str, type[Model]] = {
         *(MuRP, RefH, RotH, AttH),
         *(RESCAL, ComplEx, QuatE, TuckER, ConvE, ConvTransE),
         *(TransD, ConvKB),
+        *(RGCN, CompGCN, SACN),
     )
 }
 

@@ -119,6 +119,12 @@ class Model(Comparing, ABC):
         free = torch.ones(2 * size.num_relations, 1, dtype=torch.bool)
         self.register_buffer("may_loop", None if loops else free)
 
+    def see(self, facts: Tensor) -> None:
+        """Take the training facts (n, 3), for models whose vectors are computed from them.
+
+        Whoever makes a model for a graph hands them over; the others have no use for them.
+        """
+
     @abstractmethod
     def transform(self, vectors: Tensor, relation: Tensor) -> Tensor:
         """The paper's transform function: head vectors (B, d) and relations (B,) -> (B, d)."""
@@ -155,7 +161,7 @@ class Model(Comparing, ABC):
 
     def entities(self) -> Tensor:
         """All entity vectors (N, d), or (N, d + 1) with heights."""
-        return self.entity.weight
+        return self.entity.rows()
 
     def look_up(self, block: Block | None, *ids: Tensor) -> tuple[Tensor, ...]:
         """The vectors of a block of entities, of all where it is None, and of others by their ids.
@@ -163,14 +169,14 @@ class Model(Comparing, ABC):
         -> (s, d) or (N, d), and (B, d) for each ids (B,). Of all the gradient is dense and made
         in place, so they are for one use by the engine (see engine.rows.with_rows).
         """
-        table = self.entity.weight
+        table = self.entity.rows()
         if block is None:
             return with_rows(table, *ids)
         return self.entity.look_up(block.ids.to(table.device), *ids)
 
     def places(self) -> Tensor:
         """Where the entities are (N, d), to be compared with each other: without their heights."""
-        return self.entity.weight[:, : self.dim]
+        return self.entity.rows()[:, : self.dim]
 
     def scale(self, relation: Tensor) -> Tensor:
         """The relation's positive scale c_r inside the activation: (B,) -> (B,).

@@ -47,4 +47,4 @@ class ComplEx(Model):
 
     def relation_rows(self) -> list[Tensor]:
         """The factors."""
-        return [self.factor.weight]
+        return [self.factor.rows()]

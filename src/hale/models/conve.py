@@ -66,7 +66,7 @@ class ConvE(Model):
 
     def relation_rows(self) -> list[Tensor]:
         """The relations' vectors."""
-        return [self.relation.weight]
+        return [self.relation.rows()]
 
 
 def image_shape(dim: int) -> tuple[int, int]:

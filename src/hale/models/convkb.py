@@ -102,7 +102,7 @@ class ConvKB(Model):
 
     def relation_rows(self) -> list[Tensor]:
         """The relations' vectors."""
-        return [self.relation.weight]
+        return [self.relation.rows()]
 
 
 def _again(function: object, *given: Tensor) -> Tensor:

@@ -60,4 +60,4 @@ class ConvTransE(Model):
 
     def relation_rows(self) -> list[Tensor]:
         """The relations' vectors."""
-        return [self.relation.weight]
+        return [self.relation.rows()]

@@ -11,6 +11,7 @@ from hale.errors import SettingsError
 from hale.models import MODELS, Model, Options, Similarity, model_class
 from hale.models.model_options import BY_DISTANCE, SIMILARITIES
 from hale.objectives import OBJECTIVES, Criterion, Objective, make_objective, objective_class
+from hale.runs.encoding import encoder_fault, made
 from hale.settings import Settings, by_name, make_settings, parse_duration
 from hale.settings.recipes import chosen_by, recipe_values, tuned
 from hale.settings.recipes.rule import GraphCounts
@@ -175,7 +176,7 @@ def build_model(settings: Settings, size: GraphSize) -> Model:
         "heights": settings.heights,
         "loops": settings.loops,
     }
-    built = model(size, settings.dim, **options)
+    built = made(settings, size, options)
     return built.double() if settings.precision == "float64" else built
 
 
@@ -213,7 +214,8 @@ def common(model: type[Model], strategy: type[Objective]) -> list[Similarity]:
 
 def check(settings: Settings) -> None:
     """Refuse a combination that the mathematics rules out, with the nearest that works."""
-    faults = [fault for fault in (_combine(settings), _activate(settings)) if fault]
+    found = (_combine(settings), _activate(settings), encoder_fault(settings))
+    faults = [fault for fault in found if fault]
     if faults:
         raise SettingsError(faults)
 

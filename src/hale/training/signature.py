@@ -25,6 +25,10 @@ def train(
     recipe: str | Path | None = None,
     model: str | None = None,
     dim: int | None = None,
+    encoder: str | None = None,
+    encoder_layers: int | None = None,
+    bases: int | None = None,
+    composition: Literal["sub", "mult", "corr"] | None = None,
     init_scale: float | None = None,
     near: float | None = None,
     similarity: Literal["l2", "dot", "hyperbolic", "projected", "network"] | None = None,
@@ -94,6 +98,12 @@ def train(
         recipe, or a rule by its size), paper, none, or a file that 'hale tune' wrote.
     model (str; 'rotl'): Model; 'hale models' lists them.
     dim (int; 32): Size of an entity vector (d).
+    encoder (str; the model's own, if it has one): Graph encoder that makes entity vectors of
+        the training facts: rgcn, compgcn or wgcn.
+    encoder_layers (int; as the encoder has it): Layers of the encoder.
+    bases (int; 2): Matrices that those of relations are mixed from (rgcn).
+    composition (Literal["sub", "mult", "corr"]; corr): How a relation acts on a message: sub,
+        mult or corr (compgcn).
     init_scale (float; 0.1): Standard deviation of the entity vectors at the start.
     near (float; as suits the model and the strategy, in general 0.0): How near to changing
         nothing relations start: the share taken away of their turns beyond a quarter, or of

@@ -7,7 +7,11 @@ import torch
 
 from hale.data.graph import GraphSize
 from hale.models import MODELS, Model, make_model
+from hale.models.encoded import Encoded
 from hale.training.update.placement import _some, closest_relation, start_new_rows, step_back
+
+# what an update takes: vectors that stay in their place
+STORED = [name for name, kind in MODELS.items() if not issubclass(kind, Encoded)]
 
 DRAWS = torch.Generator()
 
@@ -79,7 +83,7 @@ def test_a_new_relation_starts_as_the_known_one_that_ranks_its_facts_best() -> N
     assert model.shift.weight[5].tolist() == [0, 9]
 
 
-@pytest.mark.parametrize("name", [name for name in MODELS if name != "convkb"])  # it has no best
+@pytest.mark.parametrize("name", [name for name in STORED if name != "convkb"])  # it has no best
 @pytest.mark.parametrize("biases", [False, True])
 def test_one_fact_puts_a_new_entity_first(name: str, biases: bool) -> None:
     """Of all entities of its length, the one at the answer of a query answers it best."""
