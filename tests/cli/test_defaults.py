@@ -77,7 +77,7 @@ def _names(text: str) -> list[str]:
         (
             "batch_size",
             "4096; 1024 under samneg and advneg; 128 under allneg, 512 by inner product; "
-            "64 for convkb under allneg",
+            "64 for convkb under allneg; 2048 for rgcn, compgcn and sacn under allneg",
         ),
         ("learning_rate", "0.01; 0.003 under allneg by inner product; 0.0005 under nonneg"),
         ("margin", "0; 1 under samneg and advneg, 0 by inner product"),
@@ -86,7 +86,8 @@ def _names(text: str) -> list[str]:
         ("penalty", "0; 0.005 for complex and quate under allneg"),
         (
             "dropout",
-            "0; 0.2 for rescal, conve and convtranse under allneg; 0.3 for tucker under allneg",
+            "0; 0.2 for rescal, conve, convtranse, compgcn and sacn under allneg; "
+            "0.3 for tucker under allneg",
         ),
     ],
 )
