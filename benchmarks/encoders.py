@@ -101,7 +101,7 @@ def render(found: dict[str, dict[str, Any]]) -> str:
         "",
         "Written by `python benchmarks/encoders.py` from encoders.json beside it. Machine: "
         f"{here['cpu']}, {here['cores']} cores, torch {here['torch']}. Settings are the defaults "
-        "of each strategy and model but for what a title names. A row of less than its planned time "
+        "of each strategy and model but for what a title names. A row of less time than planned "
         "is a trial: it shows that the system runs and what an epoch takes, not how good it is.",
         "",
     ]
