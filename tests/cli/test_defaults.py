@@ -47,11 +47,15 @@ def test_defaults_of_a_system_are_those_of_complete(strategy: str, model: str) -
 
 
 def test_the_strategy_of_a_model() -> None:
+    own = {"l2": "hale", "dot": "allneg", "hyperbolic": "advneg"}
+    own |= {"projected": "advneg", "network": "samneg"}
     told = told_defaults()["strategy"]
-    assert told == "hale by distance, allneg by inner product, advneg for hyperbolic models"
+    assert told == (
+        "hale by distance, allneg by inner product, advneg for hyperbolic models, "
+        "advneg by projected distance, samneg by a network"
+    )
     assert {name: default_strategy(kind) for name, kind in MODELS.items()} == {
-        name: {"l2": "hale", "dot": "allneg", "hyperbolic": "advneg"}[kind.similarities[0]]
-        for name, kind in MODELS.items()
+        name: own[kind.similarities[0]] for name, kind in MODELS.items()
     }
 
 
@@ -75,14 +79,19 @@ def _names(text: str) -> list[str]:
     [
         (
             "batch_size",
-            "4096; 1024 under samneg and advneg; 128 under allneg, 512 by inner product",
+            "4096; 1024 under samneg and advneg; 128 under allneg, 512 by inner product; "
+            "64 for convkb under allneg; 2048 for rgcn, compgcn and sacn under allneg",
         ),
         ("learning_rate", "0.01; 0.003 under allneg by inner product; 0.0005 under nonneg"),
         ("margin", "0; 1 under advneg, 0 by inner product"),
         ("activation", "hanon under hale, else identity"),
         ("leave_out_known", "yes under hale, else no"),
-        ("penalty", "0; 0.005 for complex under allneg"),
-        ("dropout", "0; 0.2 for rescal and conve under allneg; 0.3 for tucker under allneg"),
+        ("penalty", "0; 0.005 for complex and quate under allneg"),
+        (
+            "dropout",
+            "0; 0.2 for rescal, conve, convtranse, compgcn and sacn under allneg; "
+            "0.3 for tucker under allneg",
+        ),
     ],
 )
 def test_words(name: str, text: str) -> None:

@@ -111,9 +111,9 @@ class Counting(Model):
     def transform(self, vectors: Tensor, relation: Tensor) -> Tensor:
         return vectors
 
-    def compare_all(self, queries: Tensor, entities: Tensor, curvature: Tensor | None) -> Tensor:
+    def compare_all(self, queries: Tensor, entities: Tensor, beside: Tensor | None) -> Tensor:
         self.asked = [*getattr(self, "asked", []), (len(queries), len(entities))]
-        return super().compare_all(queries, entities, curvature)
+        return super().compare_all(queries, entities, beside)
 
 
 def test_a_query_costs_what_its_candidates_cost(toy: Graph) -> None:

@@ -310,13 +310,17 @@ def test_the_standard_error_of_a_sample_by_hand() -> None:
 def test_what_is_ranked_at_the_end_of_a_run_is_bounded(
     graph: Graph, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert sample_of(graph, "train") is None
+    model, facts = make_model("transe", graph.size, 2), len(graph.train)
+    assert sample_of(model, facts) is None
     monkeypatch.setattr("hale.evaluation.evaluator.LEAST_SAMPLE", 3)
     monkeypatch.setattr("hale.evaluation.evaluator.PAIRS", 24 * 2 * 7)
-    assert sample_of(graph, "train") == 7
+    assert sample_of(model, facts) == 7
+    slow = make_model("convkb", graph.size, 2)
+    monkeypatch.setattr("hale.evaluation.evaluator.PAIRS", 24 * 2 * 5 * slow.comparison)
+    assert sample_of(slow, facts) == 5, "a network's comparison takes long"
     monkeypatch.setattr("hale.evaluation.evaluator.PAIRS", 1)
-    assert sample_of(graph, "train") == 3
-    assert sample_of(graph, "test") == 3
+    assert sample_of(model, facts) == 3
+    assert sample_of(model, len(graph.test)) == 3
 
 
 def run_with(graph: Graph, model: Model) -> Run:

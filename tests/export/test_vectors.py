@@ -13,6 +13,8 @@ from tests.line_run import line_run
 
 def with_model(run: Run, name: str, dim: int = 4) -> Run:
     run.model = make_model(name, run.graph.size, dim)
+    run.model.see(torch.tensor(run.graph.train))
+    run.model.eval()
     return run
 
 
@@ -40,7 +42,7 @@ def test_a_query_can_be_computed_from_the_tables_alone() -> None:
 
 def test_every_parameter_of_every_model_is_there() -> None:
     for name in MODELS:
-        run = with_model(line_run(), name, dim=6)
+        run = with_model(line_run(), name, dim=8)
         found = tables_of(run)
         rows = [found.entities, *found.of_entities.values()]
         rows += [*found.relations.values(), *found.others.values()]

@@ -66,7 +66,8 @@ def test_a_ring_is_learnt(model: str) -> None:
     cannot close it: TransE and DistMult can only learn the steps that they are shown.
     """
     options = {"batch_size": FAST["batch_size"]}
-    options["dim"] = 32 if model == "conve" else FAST["dim"]  # its query is behind a rectifier
+    rectified = ("conve", "convtranse", "compgcn", "sacn")  # a query is behind a rectifier
+    options["dim"] = 32 if model in rectified else FAST["dim"]
     run = train(ring(24), model=model, epochs=400, validate_every="100", **options)
     split, least = ("test", 0.6) if model.startswith("rot") else ("train", 0.45)
     assert evaluate(run, split).mrr > least

@@ -88,7 +88,7 @@ class Scorer:
         scores = self.model.score(head, relation, tail)
         refuse_non_finite(scores)
         out = scores <= LAST / 2
-        if self.scaled and self.model.similarity != "dot":
+        if self.scaled and self.model.by_distance:
             bias = self.model.bias(head, tail)
             scores = self.model.scale(relation) * (scores - bias) + bias
         out = out.reshape(shape) | self._tensor(without | ~self.candidates.join(heads, tails))

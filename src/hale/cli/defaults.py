@@ -18,12 +18,19 @@ from dataclasses import dataclass
 from hale.cli.options import TOLD, flags_of
 from hale.data.files import write_json
 from hale.models import MODELS
+from hale.models.model_options import BY_DISTANCE
 from hale.objectives import OBJECTIVES
 from hale.runs.systems import OWN_STRATEGIES
 from hale.settings import BY_SYSTEM, Settings
 from hale.settings.recipes import rule
 
-BY = {"l2": "by distance", "dot": "by inner product", "hyperbolic": "for hyperbolic models"}
+BY = {
+    "l2": "by distance",
+    "dot": "by inner product",
+    "hyperbolic": "for hyperbolic models",
+    "projected": "by projected distance",
+    "network": "by a network",
+}
 
 
 @dataclass(frozen=True)
@@ -39,7 +46,7 @@ class Default:
         """The value for a system without a recipe."""
         if (strategy, model) in self.by_model:
             return self.by_model[strategy, model]
-        if similarity == "dot" and strategy in self.by_dot:
+        if similarity not in BY_DISTANCE and strategy in self.by_dot:
             return self.by_dot[strategy]
         return self.by_strategy[strategy]
 

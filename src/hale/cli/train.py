@@ -162,7 +162,11 @@ def train(
         report: dict[str, Any] = {}
         if split is not None and summary.stopped_by != "interrupt":
             seconds = None if full_evaluation else ranking_seconds(run.settings)
-            some = None if full_evaluation or seconds else sample_of(run.graph, split)
+            some = (
+                None
+                if full_evaluation or seconds
+                else sample_of(run.model, len(run.graph.split(split)))
+            )
             with wall.part("evaluate"):
                 report = evaluate_run(
                     run, split, sample=some, seconds=seconds, follow=progress.ranking

@@ -11,10 +11,7 @@ def unit_pairs(pairs: Tensor) -> Tensor:
 
     A pair (a, b) stands for the angle of a + ib, so its length is free.
     """
-    split = pairs.reshape(*pairs.shape[:-1], -1, 2)
-    length = torch.linalg.vector_norm(split, dim=-1, keepdim=True)
-    scaled: Tensor = split / length.clamp_min(1e-12)
-    return scaled.flatten(-2)
+    return unit_groups(pairs, 2)
 
 
 def rotate(turn: Tensor, vectors: Tensor) -> Tensor:
@@ -32,6 +29,28 @@ def rotate(turn: Tensor, vectors: Tensor) -> Tensor:
 
 def _complex(pairs: Tensor) -> Tensor:
     return torch.view_as_complex(pairs.contiguous().view(*pairs.shape[:-1], -1, 2))
+
+
+def unit_groups(rows: Tensor, count: int) -> Tensor:
+    """Scale groups of ``count`` coordinates to length one: (..., d) -> (..., d)."""
+    split = rows.reshape(*rows.shape[:-1], -1, count)
+    length = torch.linalg.vector_norm(split, dim=-1, keepdim=True)
+    scaled: Tensor = split / length.clamp_min(1e-12)
+    return scaled.flatten(-2)
+
+
+def hamilton(x: Tensor, y: Tensor) -> Tensor:
+    """The Hamilton product of quaternions, four coordinates each: (..., d), (..., d) -> (..., d).
+
+        (a + bi + cj + dk)(e + fi + gj + hk), with ij = k, jk = i, ki = j
+
+    A quaternion is a pair of complex numbers, (a + bi) + (c + di) j, so the product is four
+    complex multiplications: (u + vj)(w + zj) = (uw - v z*) + (uz + v w*) j.
+    """
+    u, v = _complex(x)[..., 0::2], _complex(x)[..., 1::2]
+    w, z = _complex(y)[..., 0::2], _complex(y)[..., 1::2]
+    product = torch.stack((u * w - v * z.conj(), u * z + v * w.conj()), dim=-1)
+    return torch.view_as_real(product).flatten(-3)
 
 
 def flexible_add(x: Tensor, y: Tensor, alpha: Tensor) -> Tensor:

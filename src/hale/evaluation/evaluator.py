@@ -28,14 +28,10 @@ PAIRS = 50_000_000_000
 LEAST_SAMPLE = 1000
 
 
-def sample_of(graph: Graph, split: str) -> int | None:
-    """How many triples of a split are ranked at the end of a run; None where all are."""
-    return bounded(len(graph.split(split)), len(graph.entities))
-
-
-def bounded(count: int, num_entities: int) -> int | None:
-    """How many of ``count`` triples are ranked at once among so many entities; None for all."""
-    size = max(LEAST_SAMPLE, PAIRS // (2 * max(1, num_entities)))
+def sample_of(model: Model, count: int) -> int | None:
+    """How many of ``count`` triples are ranked unless all are asked for; None where all are."""
+    pairs = PAIRS // model.comparison
+    size = max(LEAST_SAMPLE, pairs // (2 * max(1, model.size.num_entities)))
     return None if count <= size else size
 
 

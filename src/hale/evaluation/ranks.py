@@ -112,7 +112,7 @@ def _in_registers(
     last: int,
 ) -> Rivals | None:
     """By the kernel, with scores of its own for single pairs; None where it does not run."""
-    if type(model).score_all is not Model.score_all or model.similarity == "hyperbolic":
+    if type(model).score_all is not Model.score_all or model.similarity not in ("l2", "dot"):
         return None
     if not kernel.takes(model.entities()):
         return None

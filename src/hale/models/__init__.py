@@ -10,19 +10,27 @@ from hale.models.affine import AffinE
 from hale.models.atte import AttE
 from hale.models.atth import AttH
 from hale.models.base import Model
+from hale.models.compgcn import CompGCN
 from hale.models.complex import ComplEx
 from hale.models.conve import ConvE
+from hale.models.convkb import ConvKB
+from hale.models.convtranse import ConvTransE
 from hale.models.distmult import DistMult
 from hale.models.model_options import Options, Similarity
 from hale.models.mure import MuRE
 from hale.models.murp import MuRP
+from hale.models.quate import QuatE
 from hale.models.refe import RefE
 from hale.models.refh import RefH
 from hale.models.rescal import RESCAL
+from hale.models.rgcn import RGCN
+from hale.models.rot2l import Rot2L
 from hale.models.rotate import RotatE
 from hale.models.rote import RotE
 from hale.models.roth import RotH
 from hale.models.rotl import RotL
+from hale.models.sacn import SACN
+from hale.models.transd import TransD
 from hale.models.transe import TransE
 from hale.models.tucker import TuckER
 
@@ -31,10 +39,12 @@ __all__ = ["MODELS", "Model", "Options", "Similarity", "make_model", "model_clas
 MODELS: dict[str, type[Model]] = {
     model.name: model
     for model in (
-        *(TransE, DistMult, RotatE, RotE, RotL),
+        *(TransE, DistMult, RotatE, RotE, RotL, Rot2L),
         *(MuRE, RefE, AttE, AffinE),
         *(MuRP, RefH, RotH, AttH),
-        *(RESCAL, ComplEx, TuckER, ConvE),
+        *(RESCAL, ComplEx, QuatE, TuckER, ConvE, ConvTransE),
+        *(TransD, ConvKB),
+        *(RGCN, CompGCN, SACN),
     )
 }
 

@@ -17,6 +17,7 @@ from hale.engine.blocks import Block
 from hale.engine.rows import with_rows
 from hale.engine.turns import Rotation
 from hale.errors import SettingsError
+from hale.models.comparing import Comparing
 from hale.models.dropout import Dropout
 from hale.models.model_options import Similarity
 from hale.models.tables import Table, relation_table
@@ -29,7 +30,7 @@ ONE = math.log(math.e - 1)
 LAST = -1e30
 
 
-class Model(nn.Module, ABC):
+class Model(Comparing, ABC):
     """A knowledge-graph embedding: a query (head, relation) is a vector, compared with entities.
 
         score(h, r, t) = s(query(h, r), e_t)  [+ b_h + b_t]  [- u_t^2]
@@ -37,6 +38,8 @@ class Model(nn.Module, ABC):
         s(q, e) = -||q - e||^2          'l2', which the paper takes for every model
                    <q, e>               'dot', of the factorisations
                   -d_c(q, exp_0(e))^2   'hyperbolic', on the Poincare ball
+                  -||q - P_r(e)||^2     'projected', an entity moved by the relation first
+                   f(q, e)              'network', a small one over both
 
     Relation r + R is the reciprocal of r, so (t, r + R) asks for heads. A model
     knows nothing of losses, ranking, devices or files. In training, ``dropout``
@@ -62,8 +65,13 @@ class Model(nn.Module, ABC):
     similarities: ClassVar[tuple[Similarity, ...]] = ("l2",)  # its own first
     uses: ClassVar[frozenset[str]] = frozenset()  # settings that are for such models alone
     space: ClassVar[Space] = ()  # what a search moves of those
+    relation_vector: ClassVar[str | None] = None  # the table of the one vector a relation has
     takes_near: ClassVar[bool] = False  # whether its relations start from turns or signed factors
     drops_queries: ClassVar[bool] = True  # whether dropout ends with the query vectors
+    comparison: ClassVar[int] = (
+        1  # with an entity, by the time of an L2 distance; 1 for all but slow
+    )
+    vectors_each: ClassVar[int] = 1  # vectors of d numbers in the row of an entity, its place first
     own_biases: ClassVar[bool] = False  # whether it comes with them, unless told otherwise
     defaults: ClassVar[Mapping[str, Mapping[str, object]]] = {}  # settings by strategy
 
@@ -93,7 +101,7 @@ class Model(nn.Module, ABC):
             raise SettingsError([fault])
         if heights and self.similarity != "l2":
             raise SettingsError([f"heights: they go with l2, this compares by {self.similarity}"])
-        self.entity = Table(size.num_entities, dim + heights)
+        self.entity = Table(size.num_entities, self.vectors_each * dim + heights)
         nn.init.normal_(self.entity.weight, std=init_scale)
         self.free_scale = relation_table(size, 1)
         nn.init.constant_(self.free_scale.weight, ONE)
@@ -109,6 +117,12 @@ class Model(nn.Module, ABC):
         self.may_loop: Tensor | None  # (2R, 1), kept with the weights
         free = torch.ones(2 * size.num_relations, 1, dtype=torch.bool)
         self.register_buffer("may_loop", None if loops else free)
+
+    def see(self, facts: Tensor) -> None:
+        """Take the training facts (n, 3), for models whose vectors are computed from them.
+
+        Whoever makes a model for a graph hands them over; the others have no use for them.
+        """
 
     @abstractmethod
     def transform(self, vectors: Tensor, relation: Tensor) -> Tensor:
@@ -146,7 +160,7 @@ class Model(nn.Module, ABC):
 
     def entities(self) -> Tensor:
         """All entity vectors (N, d), or (N, d + 1) with heights."""
-        return self.entity.weight
+        return self.entity.rows()
 
     def look_up(self, block: Block | None, *ids: Tensor) -> tuple[Tensor, ...]:
         """The vectors of a block of entities, of all where it is None, and of others by their ids.
@@ -154,14 +168,14 @@ class Model(nn.Module, ABC):
         -> (s, d) or (N, d), and (B, d) for each ids (B,). Of all the gradient is dense and made
         in place, so they are for one use by the engine (see engine.rows.with_rows).
         """
-        table = self.entity.weight
+        table = self.entity.rows()
         if block is None:
             return with_rows(table, *ids)
         return self.entity.look_up(block.ids.to(table.device), *ids)
 
     def places(self) -> Tensor:
         """Where the entities are (N, d), to be compared with each other: without their heights."""
-        return self.entity.weight[:, : self.dim]
+        return self.entity.rows()[:, : self.dim]
 
     def scale(self, relation: Tensor) -> Tensor:
         """The relation's positive scale c_r inside the activation: (B,) -> (B,).
@@ -170,51 +184,6 @@ class Model(nn.Module, ABC):
         loss is not finite from then on.
         """
         return functional.softplus(self.free_scale(relation)).squeeze(-1)
-
-    def curvature(self, relation: Tensor) -> Tensor | None:  # noqa: ARG002
-        """c_r of a hyperbolic model: (B,) -> (B, 1); None for the others."""
-        return None
-
-    def answer_of(self, queries: Tensor, relation: Tensor) -> Tensor:  # noqa: ARG002
-        """The entity vectors nearest to query vectors: (B, d), (B,) -> (B, d).
-
-        The query itself by L2 distance; by inner product too, up to its length.
-        """
-        return queries
-
-    def compare(self, queries: Tensor, candidates: Tensor, curvature: Tensor | None) -> Tensor:
-        """s(q, e) of each query with candidates of its own: (B, d), (B, K, d) -> (B, K)."""
-        return self.similar(
-            torch.bmm(candidates, queries.unsqueeze(-1)).squeeze(-1),
-            queries.square().sum(dim=-1, keepdim=True),
-            candidates.square().sum(dim=-1),
-            curvature,
-        )
-
-    def compare_all(self, queries: Tensor, entities: Tensor, curvature: Tensor | None) -> Tensor:
-        """s(q, e) of each query with all rows of a table: (B, d), (N, d) -> (B, N)."""
-        if self.similarity == "dot":
-            return queries @ entities.T
-        if self.similarity == "l2":
-            return geometry.minus_squared_distances(queries, entities)
-        return self.similar(
-            queries @ entities.T,
-            queries.square().sum(dim=-1, keepdim=True),
-            entities.square().sum(dim=-1),
-            curvature,
-        )
-
-    def similar(
-        self,
-        inner: Tensor,
-        query_squares: Tensor,
-        squares: Tensor,
-        curvature: Tensor | None,  # noqa: ARG002
-    ) -> Tensor:
-        """s(q, e) from <q, e> (B, K), |q|^2 (B, 1) and |e|^2 (B, K) or (K,): -> (B, K)."""
-        if self.similarity == "dot":
-            return inner
-        return 2 * inner - query_squares - squares
 
     def bias(self, head: Tensor, tail: Tensor) -> Tensor | float:
         """b_h + b_t: (B,), (B,) or (B, K) -> as ``tail``; 0 without biases."""
@@ -257,7 +226,7 @@ class Model(nn.Module, ABC):
         queries, tails = self.query(head, relation), self.entity(tail)
         if self.similarity == "l2":  # the difference itself keeps more digits
             return self.bias(head, tail) - geometry.squared_distance(queries, tails)
-        compared = self.compare(queries, tails.unsqueeze(1), self.curvature(relation))
+        compared = self.compare(queries, tails.unsqueeze(1), self.comparing(relation))
         return compared.squeeze(1) + self.bias(head, tail)
 
     def score_all(
@@ -270,7 +239,7 @@ class Model(nn.Module, ABC):
     def score_rows(self, head: Tensor, relation: Tensor, rows: slice | Tensor) -> Tensor:
         """Scores of some entities, whatever is ruled out: (B,), (B,) -> (B, K)."""
         queries, entities = self.query(head, relation), self.entities()[rows]
-        scores = self.compare_all(queries, entities, self.curvature(relation))
+        scores = self.compare_all(queries, entities, self.comparing(relation))
         if self.head_bias is not None and self.tail_bias is not None:
             heads: Tensor = self.head_bias(head)
             scores = scores + heads + self.tail_bias.weight[rows].T

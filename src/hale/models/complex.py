@@ -27,6 +27,7 @@ class ComplEx(Model):
     formula = "q = e_h r, complex; score Re<e_h, r, conj(e_t)>"
     source = "Trouillon et al., ICML 2016"
     cost = "2d"
+    relation_vector = "factor"
     similarities = ("dot", "l2")
     defaults: ClassVar[Mapping[str, Mapping[str, object]]] = {"allneg": {"penalty": 0.005}}
 
@@ -46,4 +47,4 @@ class ComplEx(Model):
 
     def relation_rows(self) -> list[Tensor]:
         """The factors."""
-        return [self.factor.weight]
+        return [self.factor.rows()]

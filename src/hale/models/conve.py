@@ -35,6 +35,7 @@ class ConvE(Model):
     formula = "q = f(vec(f([e_h; r] * w)) W)"
     source = "Dettmers et al., AAAI 2018"
     cost = "32 d (9 x 2 + 2 d)"
+    relation_vector = "relation"
     similarities = ("dot", "l2")
     defaults: ClassVar[Mapping[str, Mapping[str, object]]] = {"allneg": {"dropout": 0.2}}
     own_biases = True
@@ -65,7 +66,7 @@ class ConvE(Model):
 
     def relation_rows(self) -> list[Tensor]:
         """The relations' vectors."""
-        return [self.relation.weight]
+        return [self.relation.rows()]
 
 
 def image_shape(dim: int) -> tuple[int, int]:

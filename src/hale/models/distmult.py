@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Unpack
+from typing import ClassVar, Unpack
 
 from torch import Tensor
 
 from hale.data.graph import GraphSize
 from hale.models.base import Model
-from hale.models.model_options import Options
+from hale.models.model_options import Options, Similarity
 from hale.models.tables import Stretches
 
 
@@ -25,8 +25,9 @@ class DistMult(Model):
     formula = "q = e_h * r"
     source = "Yang et al., ICLR 2015"
     cost = "d"
+    relation_vector = "stretch"
     takes_near = True
-    similarities = ("l2", "dot")
+    similarities: ClassVar[tuple[Similarity, ...]] = ("l2", "dot")
 
     def __init__(self, size: GraphSize, dim: int, **options: Unpack[Options]) -> None:
         super().__init__(size, dim, **options)
@@ -39,4 +40,4 @@ class DistMult(Model):
 
     def relation_rows(self) -> list[Tensor]:
         """The stretches."""
-        return [self.stretch.weight]
+        return [self.stretch.rows()]

@@ -37,6 +37,10 @@ class Hyperbolic(Shifted):
         """c_r > 0, the ball's curvature being -c_r: (B,) -> (B, 1)."""
         return functional.softplus(self.free_curvature(relation))
 
+    def comparing(self, relation: Tensor) -> Tensor:
+        """The curvature."""
+        return self.curvature(relation)
+
     def transform(self, vectors: Tensor, relation: Tensor) -> Tensor:
         """(B, d), (B,) -> points (B, d) of the relation's ball."""
         c = self.curvature(relation)
@@ -48,9 +52,9 @@ class Hyperbolic(Shifted):
         return poincare.log0(queries, self.curvature(relation))
 
     def similar(
-        self, inner: Tensor, query_squares: Tensor, squares: Tensor, curvature: Tensor | None
+        self, inner: Tensor, query_squares: Tensor, squares: Tensor, beside: Tensor | None
     ) -> Tensor:
         """-d_c(q, exp_0(v))^2 from <q, v>, |q|^2, |v|^2 and c."""
-        assert curvature is not None
+        assert beside is not None
         lengths = squares.clamp_min(1e-14).sqrt()
-        return -poincare.squared_distances(inner, query_squares, lengths, curvature)
+        return -poincare.squared_distances(inner, query_squares, lengths, beside)

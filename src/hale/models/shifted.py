@@ -32,4 +32,4 @@ class Shifted(Model):
 
     def relation_rows(self) -> list[Tensor]:
         """The shifts."""
-        return [self.shift.weight]
+        return [self.shift.rows()]

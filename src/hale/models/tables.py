@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Unpack
+from typing import ClassVar, Unpack
 from weakref import WeakMethod
 
 import torch
@@ -29,6 +29,8 @@ class Table(nn.Module):
     while they train (engine.lag); those that are looked up are brought up to date.
     """
 
+    computed: ClassVar[bool] = False  # whether rows are made of others, not the weights themselves
+
     def __init__(self, count: int, dim: int) -> None:
         super().__init__()
         self.weight = nn.Parameter(on_large_pages(torch.empty(count, dim)))
@@ -37,6 +39,10 @@ class Table(nn.Module):
     def forward(self, ids: Tensor) -> Tensor:
         """(B,) -> (B, d)."""
         return self.look_up(ids)[0]
+
+    def rows(self) -> Tensor:
+        """All of them (count, dim)."""
+        return self.weight
 
     def look_up(self, *ids: Tensor) -> tuple[Tensor, ...]:
         """Rows for each of several ids (B,): (B, d) each, with one gradient."""

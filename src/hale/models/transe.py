@@ -20,6 +20,7 @@ class TransE(Shifted):
     formula = "q = e_h + r"
     source = "Bordes et al., NeurIPS 2013"
     cost = "d"
+    relation_vector = "shift"
 
     def turned(self, vectors: Tensor, relation: Tensor) -> Tensor:  # noqa: ARG002
         """The head as it is."""

@@ -14,6 +14,7 @@ from hale.engine.blocks import Block
 from hale.engine.estimate import Estimate, has_floor
 from hale.engine.tiles import Pairs
 from hale.models import Model, Similarity
+from hale.models.model_options import SIMILARITIES
 from hale.objectives.base import Loss, Objective
 from hale.objectives.left_out import LeftOut, left_out, required
 from hale.objectives.scoring import Scoring, scoring_of
@@ -47,7 +48,7 @@ class AllNeg(Objective):
     uses = frozenset({"leave_out_known", "block"})
     formula = "mean -f_p + log sum_j exp(f_j) over all entities"
     source = "Lacroix et al., ICML 2018; Ruffinelli et al., ICLR 2020"
-    similarities: ClassVar[tuple[Similarity, ...]] = ("l2", "dot", "hyperbolic")
+    similarities: ClassVar[tuple[Similarity, ...]] = SIMILARITIES
     defaults: ClassVar[Mapping[str, object]] = {
         "activation": "identity",
         "leave_out_known": False,
@@ -88,9 +89,9 @@ class AllNeg(Objective):
         head, relation, tail = triples.unbind(dim=1)
         entities, heads, tails = model.look_up(block, head, tail)
         queries = model.query_of(heads, relation)
-        curvature = model.curvature(relation)
+        beside = model.comparing(relation)
         scale = self.scoring.scale(model, relation)
-        compared = model.compare(queries, tails.unsqueeze(1), curvature)
+        compared = model.compare(queries, tails.unsqueeze(1), beside)
         biases = model.bias(head, tail)
         scores = self.scoring.activate(model, compared, scale).squeeze(1) + biases
 
@@ -113,14 +114,14 @@ class AllNeg(Objective):
             whole = uniformity(queries, entities, scales, self.scoring.activation, **sums)
         else:
             whole = self._log_sum(
-                model, head, queries, curvature, scale, entities, block, sums, weights
+                model, head, queries, beside, scale, entities, block, sums, weights
             )
         positives = weighted_mean(scores, weights)
         return Loss(whole - positives, {"positives": -positives, "all": whole})
 
     def _estimate(self, model: Model, out: LeftOut, block: Block | None) -> Estimate:
         bound = self.scoring.activation.bound
-        if not has_floor(bound) or model.similarity == "dot" or model.tail_bias is not None:
+        if not has_floor(bound) or not model.by_distance or model.tail_bias is not None:
             return out.estimate(block, None, model.entities().device)
         bounds = torch.full((len(out.counts),), bound, device=model.entities().device)
         return out.estimate(block, bounds, bounds.device)
@@ -130,7 +131,7 @@ class AllNeg(Objective):
         model: Model,
         head: Tensor,
         queries: Tensor,
-        curvature: Tensor | None,
+        beside: Tensor | None,
         scale: Tensor | None,
         entities: Tensor,
         block: Block | None,
@@ -139,13 +140,13 @@ class AllNeg(Objective):
     ) -> Tensor:
         def score(
             queries: Tensor,
-            curvature: Tensor | None,
+            beside: Tensor | None,
             scale: Tensor | None,
             head_bias: Tensor | None,
             entities: Tensor,
             tail_bias: Tensor | None,
         ) -> Tensor:
-            compared = model.compare_all(queries, entities, curvature)
+            compared = model.compare_all(queries, entities, beside)
             scores = self.scoring.activate(model, compared, scale)
             if head_bias is None or tail_bias is None:
                 return scores
@@ -158,7 +159,7 @@ class AllNeg(Objective):
                 tail_bias = model.tail_bias(block.ids.to(head.device))
         return mean_log_sum(
             score,
-            (queries, curvature, scale, head_bias),
+            (queries, beside, scale, head_bias),
             (entities, tail_bias),
             **sums,
             weights=weights,

@@ -43,6 +43,7 @@ class AllNegSquare(Objective):
         "transe": "l2",
         "distmult": "dot",
         "complex": "dot",
+        "rgcn": "dot",
     }
     takes_biases = False
     in_nats = False
@@ -91,14 +92,14 @@ def sum_of_squares(model: Model) -> Tensor:
     """The sum of f^2 over all N * 2R * N triples, by Gram matrices, in float64."""
     entities = model.entities().double()
     if isinstance(model, TransE):
-        return _sum_of_squares_of_shifts(entities, model.shift.weight.double())
+        return _sum_of_squares_of_shifts(entities, model.shift.rows().double())
     gram = entities.T @ entities
     if isinstance(model, DistMult):
-        rows = model.stretch.weight.double()
+        rows = model.stretch.rows().double()
         queries = gram * (rows.T @ rows)
     else:
         assert isinstance(model, ComplEx)
-        queries = _complex_queries(gram, model.factor.weight.double())
+        queries = _complex_queries(gram, model.factor.rows().double())
     return (queries * gram).sum()
 
 

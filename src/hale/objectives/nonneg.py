@@ -32,7 +32,7 @@ class NonNeg(Objective):
     uses = frozenset({"weight"})
     formula = "lambda mean f_p^2 + mean_j (|e_j - centre|^2 - 1)^2"
     source = "after Peng et al., NAACL 2021"
-    similarities: ClassVar[tuple[Similarity, ...]] = ("l2", "hyperbolic")
+    similarities: ClassVar[tuple[Similarity, ...]] = ("l2", "hyperbolic", "projected")
     takes_biases = False
     in_nats = False
     because = "its square loss pulls a score towards 0, its best value only where it is a distance"
@@ -71,10 +71,10 @@ class NonNeg(Objective):
         head, relation, tail = triples.unbind(dim=1)
         heads, tails = model.entity(torch.cat((head, tail))).chunk(2)
         queries = model.query_of(heads, relation)
-        compared = model.compare(queries, tails.unsqueeze(1), model.curvature(relation))
+        compared = model.compare(queries, tails.unsqueeze(1), model.comparing(relation))
         scores = self.scoring.activate(model, compared, self.scoring.scale(model, relation))
         alignment = weighted_mean(scores.square().squeeze(1), weights)
-        entities = model.entities()
+        entities = model.places()
         from_centre = (entities - entities.mean(dim=0)).square().sum(dim=1)
         spread = (from_centre - 1).square().mean()
         return Loss(self.weight * alignment + spread, {"alignment": alignment, "spread": spread})

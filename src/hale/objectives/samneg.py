@@ -12,6 +12,7 @@ from torch.nn.functional import softplus
 from hale.data.graph import KnownAnswers
 from hale.engine.blocks import Block
 from hale.models import Model, Similarity
+from hale.models.model_options import SIMILARITIES
 from hale.objectives.base import Loss, Objective
 from hale.objectives.scoring import Scoring, scoring_of
 from hale.objectives.weighing import weighted_mean
@@ -37,7 +38,7 @@ class SamNeg(Objective):
     uses = frozenset({"negatives", "margin"})
     formula = "mean [-log s(f_p + margin) + sum_K -log s(-f_n - margin)] / (1 + K)"
     source = "Trouillon et al., ICML 2016; Chami et al., ACL 2020"
-    similarities: ClassVar[tuple[Similarity, ...]] = ("l2", "dot", "hyperbolic")
+    similarities: ClassVar[tuple[Similarity, ...]] = SIMILARITIES
     defaults: ClassVar[Mapping[str, object]] = {
         "activation": "identity",
         "leave_out_known": False,

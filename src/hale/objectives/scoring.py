@@ -14,7 +14,7 @@ class Scoring:
     """The score f of an entity as the answer to a query, in training.
 
         f = -h(c_r d^2) + b_h + b_t     d^2 the squared distance, Euclidean or hyperbolic
-        f = <q, e> + b_h + b_t          where a model takes the inner product
+        f = <q, e> + b_h + b_t          where a model takes the inner product, or a network
 
     c_r is one unless ``relation_scale``; biases are those that the model has. With the identity
     as h and no scale, f is the model's own score.
@@ -30,7 +30,7 @@ class Scoring:
 
     def activate(self, model: Model, compared: Tensor, scale: Tensor | None) -> Tensor:
         """The score without biases from s(q, e): (B, K), (B, 1) -> (B, K)."""
-        if model.similarity == "dot":
+        if not model.by_distance:
             return compared
         if scale is not None:
             compared = scale * compared
@@ -55,7 +55,7 @@ class Scoring:
         rows = model.entity(torch.cat((candidates.flatten(), head)))
         vectors = rows[:size].view(*candidates.shape, -1)
         queries = model.query_of(rows[size:], relation)
-        compared = model.compare(queries, vectors, model.curvature(relation))
+        compared = model.compare(queries, vectors, model.comparing(relation))
         scores = self.activate(model, compared, self.scale(model, relation))
         return scores + model.bias(head, candidates)
 

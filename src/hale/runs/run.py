@@ -202,6 +202,7 @@ def load_run(path: str | Path, *, device: str = "auto") -> Run:
         model.load_state_dict(weights)
         kept_step = int(about["step"])
     del weights  # the pages of the file
+    model.see(torch.tensor(graph.train))
     lines: list[dict[str, Any]] = []
     lines = _report(folder, HISTORY, lambda: folder.read_lines(HISTORY), lines)
     history: list[Record] = []

@@ -3,22 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import torch
 
 from hale.data.graph import Graph, GraphSize
 from hale.errors import SettingsError
 from hale.models import MODELS, Model, Options, Similarity, model_class
-from hale.models.model_options import SIMILARITIES
+from hale.models.model_options import BY_DISTANCE, SIMILARITIES
 from hale.objectives import OBJECTIVES, Criterion, Objective, make_objective, objective_class
+from hale.runs.encoding import encoder_fault, made
 from hale.runs.score_kind import has_biases, not_in_nats, recipe_kinds
 from hale.settings import Settings, by_name, make_settings, parse_duration
 from hale.settings.recipes import chosen_by, recipe_values, tuned
 from hale.settings.recipes.rule import GraphCounts
 
 # The strategy that a model takes where none is given, by its own similarity.
-OWN_STRATEGIES: Mapping[Similarity, str] = {"l2": "hale", "dot": "allneg", "hyperbolic": "advneg"}
+OWN_STRATEGIES: Mapping[Similarity, str] = {
+    "l2": "hale",
+    "dot": "allneg",
+    "hyperbolic": "advneg",
+    "projected": "advneg",
+    "network": "samneg",
+}
 
 
 def complete(
@@ -42,7 +48,7 @@ def complete(
         **{name: chosen[name] for name in ("model", "dim") if name in chosen},
         "strategy": strategy.name,
         **strategy.defaults,
-        **(strategy.by_dot if _meets_by(model, strategy, given) == "dot" else {}),
+        **({} if _meets_by(model, strategy, given) in BY_DISTANCE else strategy.by_dot),
         **(strategy.activated if given.get("activation", "identity") != "identity" else {}),
         **model.defaults.get(strategy.name, {}),
         **recipe_values(
@@ -154,7 +160,6 @@ def default_strategy(model: type[Model]) -> str:
 
 def build_model(settings: Settings, size: GraphSize) -> Model:
     """The model that the settings describe, freshly initialised."""
-    model = model_class(settings.model)
     options: Options = {
         "init_scale": settings.init_scale,
         "near": settings.near,
@@ -164,8 +169,7 @@ def build_model(settings: Settings, size: GraphSize) -> Model:
         "heights": settings.heights,
         "loops": settings.loops,
     }
-    own: dict[str, Any] = {name: getattr(settings, name) for name in model.uses}
-    built = model(size, settings.dim, **options, **own)
+    built = made(settings, size, options)
     return built.double() if settings.precision == "float64" else built
 
 
@@ -203,7 +207,8 @@ def common(model: type[Model], strategy: type[Objective]) -> list[Similarity]:
 
 def check(settings: Settings) -> None:
     """Refuse a combination that the mathematics rules out, with the nearest that works."""
-    faults = [fault for fault in (_combine(settings), _activate(settings)) if fault]
+    found = (_combine(settings), _activate(settings), encoder_fault(settings))
+    faults = [fault for fault in found if fault]
     if (
         settings.cardinality
         and not faults
@@ -272,11 +277,13 @@ def _activate(settings: Settings) -> str | None:
             f"activation: {strategy.name} takes the identity, without a scale per relation "
             f"({strategy.because}); for {settings.activation}, take --strategy allneg"
         )
-    if similarity_of(settings) == "dot":
+    if (similarity := similarity_of(settings)) not in BY_DISTANCE:
+        takes = {"dot": "inner products"}.get(similarity, f"a {similarity}")
+        other = "l2" in common(model_class(settings.model), strategy)
         return (
             f"activation: {settings.activation} with a scale per relation acts on distances, and "
-            f"{settings.model} takes inner products here; take --activation identity "
-            "--no-relation-scale, or --similarity l2"
+            f"{settings.model} takes {takes} here; take --activation identity "
+            f"--no-relation-scale{', or --similarity l2' if other else ''}"
         )
     return None
 

@@ -42,6 +42,20 @@ class Settings(BaseModel):
     dim: Annotated[int, Flags(("--dim", "-d"))] = Field(
         32, ge=1, description="Size of an entity vector (d)."
     )
+    encoder: Annotated[str | None, Flags(unset="the model's own, if it has one")] = Field(
+        None,
+        description="Graph encoder that makes entity vectors of the training facts: rgcn, compgcn "
+        "or wgcn.",
+    )
+    encoder_layers: Annotated[int | None, Flags(unset="as the encoder has it")] = Field(
+        None, ge=1, description="Layers of the encoder."
+    )
+    bases: Annotated[int | None, Flags(unset="2")] = Field(
+        None, ge=1, description="Matrices that those of relations are mixed from (rgcn)."
+    )
+    composition: Annotated[Literal["sub", "mult", "corr"] | None, Flags(unset="corr")] = Field(
+        None, description="How a relation acts on a message: sub, mult or corr (compgcn)."
+    )
     init_scale: float = Field(
         0.1, gt=0, description="Standard deviation of the entity vectors at the start."
     )
@@ -59,9 +73,13 @@ class Settings(BaseModel):
         "most below that divides dim (affine).",
     )
     similarity: Annotated[
-        Literal["l2", "dot", "hyperbolic"] | None,
+        Literal["l2", "dot", "hyperbolic", "projected", "network"] | None,
         Flags(unset="the model's own, or the one its strategy takes"),
-    ] = Field(None, description="How a query meets an entity: l2, dot or hyperbolic.")
+    ] = Field(
+        None,
+        description="How a query meets an entity, by one of the model's ways: l2, dot, hyperbolic, "
+        "projected or network.",
+    )
     biases: Annotated[bool | None, Flags(unset=BY_SYSTEM)] = Field(
         None, description="Train a bias for every head and tail entity."
     )

@@ -177,6 +177,7 @@ def step_for(
     answers = known.index if objective.leave_out_known else None
     fits = (
         (model.rotation_parameters() is not None or model.block_maps is not None)
+        and not model.entity.computed
         and model.similarity == "l2"
         and type(objective.activation) in native.KINDS
         and all(kernel.takes(parameter) for parameter in model.parameters())

@@ -25,14 +25,16 @@ def train(
     recipe: str | Path | None = None,
     model: str | None = None,
     dim: int | None = None,
+    encoder: str | None = None,
+    encoder_layers: int | None = None,
+    bases: int | None = None,
+    composition: Literal["sub", "mult", "corr"] | None = None,
     init_scale: float | None = None,
     near: float | None = None,
-    group_size: int | None = None,
-    similarity: Literal["l2", "dot", "hyperbolic"] | None = None,
+    similarity: Literal["l2", "dot", "hyperbolic", "projected", "network"] | None = None,
     biases: bool | None = None,
     heights: bool | None = None,
     loops: bool | None = None,
-    cardinality: bool | None = None,
     dropout: float | None = None,
     dropout_start: float | None = None,
     precision: Literal["float32", "float64"] | None = None,
@@ -96,23 +98,25 @@ def train(
         recipe, or a rule by its size), paper, none, or a file that 'hale tune' wrote.
     model (str; 'rotl'): Model; 'hale models' lists them.
     dim (int; 32): Size of an entity vector (d).
+    encoder (str; the model's own, if it has one): Graph encoder that makes entity vectors of
+        the training facts: rgcn, compgcn or wgcn.
+    encoder_layers (int; as the encoder has it): Layers of the encoder.
+    bases (int; 2): Matrices that those of relations are mixed from (rgcn).
+    composition (Literal["sub", "mult", "corr"]; corr): How a relation acts on a message: sub,
+        mult or corr (compgcn).
     init_scale (float; 0.1): Standard deviation of the entity vectors at the start.
     near (float; as suits the model and the strategy, in general 0.0): How near to changing
-        nothing relations start: the share taken away of their turns beyond a quarter or of
-        their negative factors, the identity's share in blocks.
-    group_size (int; 4): Coordinates that a relation's map mixes, the k of its k x k blocks, or
-        the most below that divides dim (affine).
-    similarity (Literal["l2", "dot", "hyperbolic"]; the model's own, or the one its strategy
-        takes): How a query meets an entity: l2, dot or hyperbolic.
+        nothing relations start: the share taken away of their turns beyond a quarter, or of
+        their negative factors.
+    similarity (Literal["l2", "dot", "hyperbolic", "projected", "network"]; the model's own, or
+        the one its strategy takes): How a query meets an entity, by one of the model's ways:
+        l2, dot, hyperbolic, projected or network.
     biases (bool; as suits the model and the strategy): Train a bias for every head and tail
         entity.
     heights (bool; False): Train a height for every entity: a coordinate that queries have not,
         by which rare answers stand back.
     loops (bool; True): Let an entity be an answer to a query about itself even where (almost)
         no training fact of the relation has it so.
-    cardinality (bool; as suits the model and the strategy, in general False): Let entities
-        stand back as answers that answer the relation for another entity already, where
-        training facts say that few do twice: a rule of ranking alone.
     dropout (float; as suits the model and the strategy, in general 0.0): Share of a query's
         coordinates zeroed in training.
     dropout_start (float; as suits the model and the strategy): Dropout at the start, going to

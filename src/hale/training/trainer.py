@@ -81,6 +81,7 @@ class Trainer:
             model = build_model(settings, graph.size)
         if start is not None:
             model.load_state_dict(start)
+        model.see(torch.tensor(graph.train))
         self.model = model.to(self.device)
         self.optimizer = make_optimizer(settings.optimizer, self.model)
         if moments:

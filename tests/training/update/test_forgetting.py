@@ -9,7 +9,7 @@ import torch
 from hale.data.graph import Graph, GraphSize, Vocabulary
 from hale.evaluation.ranks import filtered_ranks
 from hale.models import MODELS, Model, make_model
-from hale.training.update.forgetting import forget, score_at, unseen_levels
+from hale.training.update.forgetting import forget, rivals_at, unseen_levels
 
 DRAWS = torch.Generator()
 NONE = np.empty((0, 3), dtype=np.int64)
@@ -40,36 +40,36 @@ def test_levels_are_mean_reciprocal_ranks_of_held_out_facts() -> None:
     assert found.tolist() == pytest.approx([12 / (forth + 10 * mean), 12 / (back + 10 * mean)])
 
 
-def test_the_score_at_a_rank_lies_between_two_candidates() -> None:
+def test_the_rival_at_a_rank_and_half_the_lead_to_the_next() -> None:
     """(0, r) asks at 1.2: 1, 2, 0, 3 are .04, .64, 1.44 and 3.24 away, squared; 2 is known."""
     model = line(5)
     model.shift.weight.data[0] = 1.2
     graph = graph_of(5, [(0, 0, 2)])
     asked = np.array([[0, 0, 4], [0, 0, 4], [0, 0, 1], [0, 0, 4]])
-    found = score_at(model, graph, asked, np.array([2, 3, 2, 99])).tolist()
-    assert found[0] == pytest.approx(-(0.04 + 1.44) / 2)
-    assert found[1] == pytest.approx(-(1.44 + 3.24) / 2)
-    assert found[2] == pytest.approx(-(1.44 + 3.24) / 2), "1 is the tail itself, not a rival"
-    assert found[3] == pytest.approx(-(1.44 + 3.24) / 2), "there are no more"
+    rivals = rivals_at(model, graph, asked, np.array([2, 3, 2, 99]))
+    assert rivals.entities.tolist() == [1, 0, 0, 0], "1 is the tail of the third, not a rival"
+    near, far = -(1.44 - 0.04) / 2, -(3.24 - 1.44) / 2
+    assert rivals.leads.tolist() == pytest.approx([near, far, far, far]), "there are no more"
 
 
 def test_a_fact_steps_down_to_its_level_and_no_further() -> None:
-    """(3, r, 4) is met almost exactly; at level 2.5 it comes third, and 9 of 10 ways go to 4,
-    which is in one fact where 3 is in nine.
-    """
-    model = line(12)
-    model.entity.weight.data[4] = 4.1  # a slope to go down
-    train = [(3, 0, 6), (3, 0, 7), (3, 0, 8), (3, 0, 9), (3, 0, 10), (3, 0, 11), (0, 0, 3)]
-    graph = graph_of(12, [*train, (1, 0, 3), (2, 0, 3), (4, 0, 5)])
-    before = model.entities().detach().clone()
-    done = forget(model, graph, np.array([[3, 0, 4]]), np.array([2.5, 1.0]), DRAWS)
-    assert done == (1, 0)
-    (rank,) = filtered_ranks(model, np.array([[3, 0, 4]]), graph.known_answers)
-    assert rank == 3
-    moved = (model.entities() - before).squeeze(1)
-    assert moved[4] > 0 > moved[3]
-    assert moved[4].item() == pytest.approx(-9 * moved[3].item(), rel=1e-3)
-    assert torch.equal(moved[[0, 1, 2, *range(5, 12)]], torch.zeros(10))
+    """(3, r, 4) is met almost exactly; at level 2.5 it comes third. Only its rows move."""
+    shares = []
+    for many in (False, True):  # facts that 3 is in beside (2, r, 3)
+        model = line(12)
+        model.entity.weight.data[4] = 4.1  # a slope to go down
+        facts = [(3, 0, tail) for tail in range(6, 12)] if many else []
+        graph = graph_of(12, [(2, 0, 3), (4, 0, 5), *facts])
+        before = model.entities().detach().clone()
+        done = forget(model, graph, np.array([[3, 0, 4]]), np.array([2.5, 1.0]), DRAWS)
+        assert done == (1, 0)
+        (rank,) = filtered_ranks(model, np.array([[3, 0, 4]]), graph.known_answers)
+        assert rank == 3
+        moved = (model.entities() - before).squeeze(1)
+        assert moved[4] > 0 > moved[3]
+        assert torch.equal(moved[[0, 1, 2, *range(5, 12)]], torch.zeros(10))
+        shares.append((moved[3] / moved[4]).abs().item())
+    assert shares[1] < shares[0] / 2, "a row that is in many facts resists"
 
 
 def test_what_ranks_low_enough_stays() -> None:

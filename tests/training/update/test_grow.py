@@ -7,7 +7,11 @@ import torch
 
 from hale.data.graph import GraphSize
 from hale.models import MODELS, make_model
+from hale.models.encoded import Encoded
 from hale.training.update.grow import grow, known_relation_rows, known_rows
+
+# what an update takes: vectors that stay in their place
+STORED = [name for name, kind in MODELS.items() if not issubclass(kind, Encoded)]
 
 OLD = GraphSize(num_entities=7, num_relations=3)
 NEW = GraphSize(num_entities=10, num_relations=5)
@@ -17,7 +21,7 @@ def test_a_reciprocal_moves_with_the_number_of_relations() -> None:
     assert known_relation_rows(OLD, NEW).tolist() == [0, 1, 2, 5, 6, 7]
 
 
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", STORED)
 @pytest.mark.parametrize("biases", [False, True])
 def test_old_triples_score_as_before(name: str, biases: bool) -> None:
     torch.manual_seed(0)

@@ -10,6 +10,7 @@ from hale.data.graph import Graph, GraphSize, Vocabulary
 from hale.data.revision import revise
 from hale.data.sources import read_triples
 from hale.models import MODELS, Model, make_model
+from hale.models.encoded import Encoded
 from hale.training.update.placement import (
     _some,
     closest_relation,
@@ -17,6 +18,9 @@ from hale.training.update.placement import (
     place_anew,
     start_new_rows,
 )
+
+# what an update takes: vectors that stay in their place
+STORED = [name for name, kind in MODELS.items() if not issubclass(kind, Encoded)]
 
 DRAWS = torch.Generator()
 NONE = np.empty((0, 3), dtype=np.int64)
@@ -89,7 +93,7 @@ def test_a_new_relation_starts_as_the_known_one_that_ranks_its_facts_best() -> N
     assert model.shift.weight[5].tolist() == [0, 9]
 
 
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", [name for name in STORED if name != "convkb"])  # it has no best
 @pytest.mark.parametrize("biases", [False, True])
 def test_one_fact_puts_a_new_entity_first(name: str, biases: bool) -> None:
     """Of all entities of its length, the one at the answer of a query answers it best."""

@@ -46,6 +46,8 @@ def first_sight(run: Path) -> FirstSight:
     with safe_open(run / TRIPLES, framework="np") as file:
         splits = {split: file.get_tensor(split) for split in SPLITS}
     with safe_open(run / MODEL, framework="np") as file:
+        if any(name.startswith("encoder.") for name in file.keys()):  # noqa: SIM118
+            raise ValueError("places are computed from the weights, not among them")
         table = file.get_slice(TABLE)[:, : header["settings"]["dim"]]
     entities = Vocabulary(read_lines(run / "entities.txt"), "entity", any_text=True)
     types = None

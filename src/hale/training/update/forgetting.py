@@ -65,16 +65,16 @@ def forget(
     """Lower removed facts (n, 3) until none ranks better than the ``level`` of its relation.
 
     A fact and its reciprocal are two questions, each with its level (2R,). One that ranks better
-    than it has its head and tail moved, away from each other along the gradient of its score, just
-    so far that it falls to the first rank at or below its level. A row resists by the number of
+    than it has its head and tail moved along the gradient of its lead over a rival, the answer that
+    is to stand just above it, just so far that the lead is lost. A row resists by the number of
     training facts that it is in:
 
-        e <- e - a g_e / n_e,   g_e = d score / d e
+        e <- e - a g_e / n_e,   g_e = d (score - score of the rival) / d e
 
-    so a hub hardly moves. Facts share rows and candidates move too, so this is done in rounds, at
-    most 20, the later ones a little deeper, and a row that several facts move goes by the mean of
-    what they ask. Where there is no slope, as of a distance of zero, a way is drawn. The relations
-    stay.
+    so a hub hardly moves. Away from the tail alone would be away from the rivals, too. Facts share
+    rows, and candidates move as well, so this is done in rounds, at most 20, the later ones a
+    little deeper, and a row that several facts move goes by the mean of what they ask. Where there
+    is no slope, as of a distance of zero, a way is drawn. The relations stay.
     """
     model.eval()
     both, known = graph.both_directions(removed), graph.known_answers
@@ -88,9 +88,9 @@ def forget(
             return Forgotten(int(moved.sum()), 0)
         moved |= high
         wanted = np.ceil(levels[both[high, 1]]).astype(np.int64) + round_number // DEEPER
-        limits = score_at(model, graph, both[high], wanted)
-        facts = torch.tensor(both[high], device=limits.device)
-        _lower(model, facts, limits, resists, draws)
+        rivals = rivals_at(model, graph, both[high], wanted)
+        facts = torch.tensor(both[high], device=rivals.leads.device)
+        _lower(model, facts, rivals, resists, draws)
     ranks = filtered_ranks(model, both, known)
     return Forgotten(int(moved.sum()), int((ranks < levels[both[:, 1]]).sum()))
 
@@ -109,61 +109,68 @@ def unseen_levels(model: Model, graph: Graph, held_out: Ids) -> Floats:
     return found
 
 
-@torch.inference_mode()
-def score_at(model: Model, graph: Graph, triples: Ids, ranks: Ids) -> Tensor:
-    """The scores at which the tails of triples (n, 3) would have the ranks (n,): -> (n,).
+class Rivals(NamedTuple):
+    """The answers that are to stand just above facts, and the leads over them, below 0, to have."""
 
-    Halfway between the candidate that would be just above and the one just below; known answers
-    and the tail itself are no candidates. Where there are fewer, it is the lowest candidate's.
+    entities: Tensor  # (n,)
+    leads: Tensor  # (n,)
+
+
+@torch.no_grad()
+def rivals_at(model: Model, graph: Graph, triples: Ids, ranks: Ids) -> Rivals:
+    """Which candidate is just above the tail of triples (n, 3) at the ranks (n,), 2 or more.
+
+    The lead is half of that to the next candidate, so that the fact comes between the two. Known
+    answers and the tail itself are no candidates; where there are too few, it is the last one.
     """
-    found = model.entities().new_empty(len(triples))
     depth = int(ranks.max())
     step = max(1, chunk_size(depth))
+    entities, leads = [], []
     for start in range(0, len(triples), step):
         some = triples[start : start + step]
         best: dict[int, tuple[Tensor, Tensor]] = {}
-        spans: dict[int, slice] = {}
         for block in score_queries(model, some[:, 0], some[:, 1], graph.known_answers):
             scores = block.scores.index_put_(block.known, block.scores.new_tensor(-torch.inf))
             own = torch.tensor(some[block.part, 2], device=scores.device) - block.first
             rows = ((own >= 0) & (own < scores.shape[1])).nonzero().squeeze(1)
             scores[rows, own[rows]] = -torch.inf
+            values, columns = top(scores, depth)
             first = block.part.start
-            best[first] = merged(best.get(first), top(scores, depth), depth)
-            spans[first] = block.part
-        for first, (values, _) in best.items():
-            part = spans[first]
-            wanted = torch.tensor(ranks[start + part.start : start + part.stop])
-            finite = torch.isfinite(values).sum(dim=1)
-            places = torch.minimum(wanted.to(finite.device), finite).clamp_min(1) - 1
-            above = (places - 1).clamp_min(0)  # the candidate that is to be just above
-            pair = torch.stack((above, places), dim=1)
-            found[start + part.start : start + part.stop] = values.gather(1, pair).mean(dim=1)
-    return found
+            best[first] = merged(best.get(first), (values, columns + block.first), depth)
+        values, columns = (torch.cat(parts) for parts in zip(*best.values(), strict=True))
+        last = torch.isfinite(values).sum(dim=1) - 1
+        wanted = torch.from_numpy(ranks[start : start + step]).to(last.device)
+        above = torch.minimum(wanted - 2, last - 1).clamp_min(0)[:, None]
+        below = torch.minimum(above + 1, last[:, None])
+        entities.append(columns.gather(1, above).squeeze(1))
+        leads.append((values.gather(1, below) - values.gather(1, above)).squeeze(1) / 2)
+    return Rivals(torch.cat(entities), torch.cat(leads))
 
 
 def _lower(
-    model: Model, triples: Tensor, limits: Tensor, resists: Tensor, draws: torch.Generator
+    model: Model, triples: Tensor, rivals: Rivals, resists: Tensor, draws: torch.Generator
 ) -> None:
-    """Move heads and tails of triples (n, 3) until each scores its limit (n,), as if alone."""
+    """Move heads and tails of triples (n, 3) until each has its lead, as if it were alone."""
     head, relation, tail = triples.unbind(dim=1)
     table = model.entities()
     ends = torch.stack((table.detach()[head], table.detach()[tail])).requires_grad_()
-    bias = model.bias(head, tail)
+    other = table.detach()[rivals.entities]
+    bias = model.bias(head, tail) - model.bias(head, rivals.entities)
 
-    def score(rows: Tensor) -> Tensor:
-        queries = model.query_of(rows[0], relation)
-        compared = model.compare(queries, rows[1].unsqueeze(1), model.curvature(relation))
-        return compared.squeeze(1) + bias
+    def lead(rows: Tensor) -> Tensor:
+        answers = torch.stack((rows[1], other), dim=1)
+        compared = model.compare(model.query_of(rows[0], relation), answers, beside)
+        return compared[:, 0] - compared[:, 1] + bias
 
-    (slope,) = torch.autograd.grad(score(ends).sum(), ends)
+    beside = model.comparing(relation)
+    (slope,) = torch.autograd.grad(lead(ends).sum(), ends)
     with torch.no_grad():
         places = ends.detach()
         drawn = torch.randn(slope.shape, generator=draws, dtype=slope.dtype).to(slope.device)
         level = slope.square().sum(dim=(0, 2)) < LEVEL
         slope = torch.where(level[:, None], drawn, slope)
         way = -slope / torch.stack((resists[head], resists[tail])).unsqueeze(2)
-        reach = _reach(lambda by: score(places + by[:, None] * way), limits)
+        reach = _reach(lambda by: lead(places + by[:, None] * way), rivals.leads)
         asked = reach[:, None] * way
         rows, owner = torch.unique(torch.cat((head, tail)), return_inverse=True)
         moves = table.new_zeros(len(rows), table.shape[1])
@@ -171,14 +178,14 @@ def _lower(
         table[rows] += moves / torch.bincount(owner).unsqueeze(1)
 
 
-def _reach(score: Callable[[Tensor], Tensor], limits: Tensor) -> Tensor:
-    """How far to go, each its own way, until scores fall to their limits: -> (n,)."""
+def _reach(lead: Callable[[Tensor], Tensor], limits: Tensor) -> Tensor:
+    """How far to go, each its own way, until leads fall to their limits: -> (n,)."""
     far = torch.full_like(limits, 1e-3)
     for _ in range(DOUBLINGS):
-        far = torch.where(score(far) > limits, 4 * far, far)
+        far = torch.where(lead(far) > limits, 4 * far, far)
     near = torch.zeros_like(far)
     for _ in range(HALVINGS):
         middle = (near + far) / 2
-        low = score(middle) <= limits
+        low = lead(middle) <= limits
         near, far = torch.where(low, near, middle), torch.where(low, middle, far)
     return far

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from hale.data.graph import GraphSize
+from hale.errors import InputError
 from hale.models.base import Model
 from hale.models.tables import RelationTable, Table
 
@@ -33,6 +34,16 @@ def known_rows(model: Model, old: GraphSize) -> dict[str, Tensor]:
         if isinstance(table, Table)
     }
     return rows if model.may_loop is None else rows | {"may_loop": relations}
+
+
+def check_growth(model: Model) -> None:
+    """Refuse a model whose known entities would not stay where they are."""
+    if model.entity.computed:
+        raise InputError(
+            f"This run cannot be updated: an encoder computes the vectors of {model.name} from all "
+            "facts, so a new one moves known entities, and an update keeps them in their place. "
+            "Train on the changed graph anew, or update a run without an encoder, such as rotl's."
+        )
 
 
 @torch.no_grad()

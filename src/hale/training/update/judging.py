@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from hale.data.graph import Graph, KnownAnswers
 from hale.data.keys import Ids, TripleSet
 from hale.data.revision import Revision
-from hale.evaluation.evaluator import bounded
+from hale.evaluation.evaluator import sample_of
 from hale.evaluation.gradual import rank_gradually, ranking_seconds
 from hale.evaluation.metrics import Metrics, Sample
 from hale.evaluation.ranks import filtered_ranks
@@ -102,7 +102,7 @@ class Judge:
         places, ranks = rank_gradually(
             lambda part: filtered_ranks(model.eval(), graph.both_directions(part), known),
             triples,
-            most=None if timed else bounded(len(triples), len(graph.entities)),
+            most=None if timed else sample_of(model, len(triples)),
             seconds=self.seconds,
             follow=lambda done, total: tell(self.observer, "ranking facts", done, total),
         )

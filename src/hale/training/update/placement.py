@@ -88,9 +88,9 @@ def closest_relation(
     shares = []
     for relation in known:
         asked = relation.expand(len(head))
-        queries, curvature = model.query(head, asked), model.curvature(asked)
-        target = model.compare(queries, tails, curvature)  # (n, 1)
-        shares.append((target > model.compare_all(queries, rivals, curvature)).float().mean())
+        queries, beside = model.query(head, asked), model.comparing(asked)
+        target = model.compare(queries, tails, beside)  # (n, 1)
+        shares.append((target > model.compare_all(queries, rivals, beside)).float().mean())
     return int(known[torch.stack(shares).argmax()])
 
 

@@ -43,7 +43,7 @@ from hale.training.observer import Observer, tell
 from hale.training.stopwatch import Stopwatch
 from hale.training.trainer import Trainer
 from hale.training.update.forgetting import forget_removed, notes_on
-from hale.training.update.grow import CHUNK, carry_moments, grow
+from hale.training.update.grow import CHUNK, carry_moments, check_growth, grow
 from hale.training.update.judging import Judge
 from hale.training.update.mixture import mixture, rate_factor
 from hale.training.update.options import UpdateOptions
@@ -84,9 +84,8 @@ def update(
     ``add`` and ``remove`` are files or tables of triples; names that the run does not know are
     new entities and relations. ``holdout`` is a share of the new facts for each of valid and
     test, or a file or table of facts that join test. Training takes ``budget`` (30 s without
-    another limit) or ``epochs``, passes over the new facts. ``anchor``, ``focus``,
-    ``rate`` and ``tolerance`` are explained in ``UpdateOptions``. ``weights`` names a column of
-    weights of the facts to add; without it they weigh 1.
+    another limit) or ``epochs``, passes over the new facts. ``anchor``, ``focus``, ``rate`` and
+    ``tolerance`` are explained in ``UpdateOptions``; ``weights`` names a column of the new facts.
 
     The run given is left alone. With ``out`` the new one gets a folder, which appears whole at
     the end; only ``overwrite=True`` replaces a run that is there, which may be the given one.
@@ -122,6 +121,7 @@ def update(
         old = run if isinstance(run, Run) else load_run(run, device=device or "auto")
         if out is not None and old.path is not None and Path(out).resolve() == old.path.resolve():
             RunFolder(out).check_stamp(old.stamp)
+        check_growth(old.model)
         settings = _settings(old.settings, budget, epochs, threads, device)
         use_threads(settings.threads)
         revision = revise(

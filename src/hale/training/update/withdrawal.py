@@ -25,7 +25,7 @@ def withdraw(model: Model, first: int, factor: float) -> None:
     product, towards the origin: e <- e / factor.
     """
     table = model.entities()
-    if model.similarity == "dot":
+    if not model.by_distance:
         table[first:] /= factor
     else:
         centre = table[:first].mean(dim=0)
