@@ -21,7 +21,7 @@ void align(const Alignment& ask) {
             distance += by_query[k] * by_query[k];
         }
         const Value a =
-            activate(ask.activation, ask.beta, ask.gammas[i], double(ask.scale[i]) * distance);
+            activate(ask.activation, ask.beta, ask.gammas[i], ask.shape, double(ask.scale[i]) * distance);
         const double slope = ask.share * a.slope * (ask.square ? 2 * a.value : 1.0);
         const float pull = static_cast<float>(2 * slope * ask.scale[i]);
         ask.activated[i] = static_cast<float>(a.value);

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,6 +14,7 @@ from hale.errors import InputError
 from hale.runs.run import Record, Run, Summary
 from hale.runs.systems import complete
 from hale.training.trainer import Trainer
+from hale.training.tune.activation_space import first_shape
 from hale.training.tune.points import space_for, starting_points
 from hale.training.tune.search import JOURNAL, tune
 
@@ -127,3 +129,30 @@ def test_trials_are_given_up_where_the_pruner_says_so(
     monkeypatch.setattr(optuna.Trial, "should_prune", lambda _: True)
     with pytest.raises(InputError, match="No trial was finished"):
         tune(graph, out=tmp_path, budget=0.3, trial_seconds=0.2, dim=4)
+
+
+@pytest.mark.parametrize(("family", "count"), [("sigmoid", 3), ("spline", 9)])
+def test_a_search_for_an_activation_moves_its_shape_alone(
+    graph: Graph, tmp_path: Path, family: str, count: int
+) -> None:
+    options: dict[str, Any] = {"trial_seconds": 0.2, "dim": 4, "search": "activation"}
+    first = tune(graph, out=tmp_path, budget=0.1, activation=family, **options)
+    found = tune(graph, out=tmp_path, budget=first.seconds + 0.5, activation=family, **options)
+    assert found.trials > 1
+    assert found.values["activation"] == family
+    shape = found.values["shape"]
+    assert isinstance(shape, tuple)
+    assert len(shape) == count
+    tried = [params for _, params in _trials(tmp_path) if params]
+    moved = {name for params in tried for name in params} - {"gamma_two_way"}
+    assert moved == {*(f"shape.{place}" for place in range(count)), "gamma"}
+    usual = complete(graph, dim=4)
+    begun = first_shape(family, usual)
+    assert [tried[0][f"shape.{place}"] for place in range(count)] == pytest.approx(begun)
+
+
+def test_a_search_that_there_is_not(graph: Graph, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="Unknown search 'shape'"):
+        tune(graph, out=tmp_path, budget=1, search="shape")  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="among sigmoid or spline"):
+        tune(graph, out=tmp_path, budget=1, search="activation", activation="halin")

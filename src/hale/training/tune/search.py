@@ -23,6 +23,7 @@ from hale.runs.systems import check, complete
 from hale.settings import Settings
 from hale.training.stopping import Clock
 from hale.training.trainer import Trainer
+from hale.training.tune.activation_space import Search, check_search, family_space, first_shape
 from hale.training.tune.points import as_settings, space_for, starting_points, suggest
 from hale.training.tune.recipe_file import recipe_of
 
@@ -76,14 +77,17 @@ def tune(
     trial_seconds: float = 60.0,
     model: str | None = None,
     strategy: str | None = None,
+    search: Search = "settings",
     announce: Callable[[str], None] | None = None,
     **values: object,
 ) -> Tuned:
     """Search the settings of a strategy and model until the budget (seconds) is spent.
 
     ``out`` is the folder of the search; one that is there is gone on with, and what it has spent
-    counts. ``values`` stay as they are given.
+    counts. ``values`` stay as they are given. With ``search="activation"`` only the shape and the
+    bounds of an activation are searched, of the family that ``activation`` names.
     """
+    check_search(search, values.get("activation"))
     try:
         import optuna
         from optuna.storages.journal import JournalFileBackend
@@ -91,11 +95,19 @@ def tune(
         raise MissingExtraError("A search", "tune") from None
     if not len(graph.valid):
         raise InputError("A search judges by validation triples, and the graph has none.")
-    start = complete(graph, model=model, strategy=strategy, **values)
+    if search == "activation":
+        family = str(values.get("activation") or "sigmoid")
+        usual = {name: value for name, value in values.items() if name != "activation"}
+        before_it = complete(graph, model=model, strategy=strategy, **usual)
+        values = {**values, "activation": family}
+        shaped = {**values, "shape": first_shape(family, before_it)}
+        start = complete(graph, model=model, strategy=strategy, **shaped)
+    else:
+        start = complete(graph, model=model, strategy=strategy, **values)
     check(start)
     if budget <= 0 or trial_seconds <= 0:
         raise InputError("A search needs a positive budget and time of a trial.")
-    if not objective_class(start.strategy).space:
+    if search == "settings" and not objective_class(start.strategy).space:
         others = [name for name, strategy in OBJECTIVES.items() if strategy.space]
         raise InputError(f"There is no search for {start.strategy}; there is for {others}.")
     optuna.logging.set_verbosity(optuna.logging.ERROR)  # it warns of Ctrl-C by a traceback
@@ -106,6 +118,7 @@ def tune(
     )
     system = f"{start.strategy}-{start.model}-{start.dim}"
     name = f"{graph.name}-{system}-{trial_seconds:g}s-{SPACE_VERSION}{fixed}"
+    name += f"-{search}" if search != "settings" else ""
     before = {known.study_name: known.n_trials for known in optuna.get_all_study_summaries(storage)}
     study = optuna.create_study(
         study_name=name,
@@ -117,6 +130,8 @@ def tune(
         load_if_exists=True,
     )
     space = space_for(graph, start)
+    if search == "activation":
+        space = family_space(graph, start.activation)
 
     def objective(trial: optuna.Trial) -> float:
         asked = {
