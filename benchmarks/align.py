@@ -68,8 +68,8 @@ def ceiling(left: Graph, right: Graph, seeds: Ids, hidden: Ids) -> dict[str, flo
     entity = right.entities.ids(left.entities.names)
     facts = np.concatenate([left.split(split) for split in SPLITS])
     moved = np.stack([entity[facts[:, 0]], relation[facts[:, 1]], entity[facts[:, 2]]], axis=1)
-    inside = (moved >= 0).all(axis=1)
-    inside[inside] = right.split_index.codes(moved[inside]) >= 0
+    inside = np.flatnonzero((moved >= 0).all(axis=1))
+    inside = inside[right.split_index.codes(moved[inside]) >= 0]
     common = facts[inside]
     known = np.zeros(len(left.entities), dtype=bool)
     known[seeds[:, 0]] = True
@@ -77,7 +77,7 @@ def ceiling(left: Graph, right: Graph, seeds: Ids, hidden: Ids) -> dict[str, flo
     ends = [common[known[common[:, 2 - end]], end] for end in (0, 2)]
     with_seed = np.bincount(np.concatenate(ends), minlength=len(known))[hidden[:, 0]]
     return {
-        "facts_in_common": float(inside.mean()),
+        "facts_in_common": len(inside) / len(facts),
         "any_common_fact": float(np.mean(any_common > 0)),
         "common_fact_with_a_seed": float(np.mean(with_seed > 0)),
         "two_common_facts_with_a_seed": float(np.mean(with_seed > 1)),

@@ -29,6 +29,7 @@ LEAST_APART = 10
 SURE = 0.9  # share of right pairs from which on a round's matches are taken for granted
 DEFAULT_SECONDS = 120.0
 ROUNDS = 4
+FIRST = 0.5  # of the time, for the first of several rounds
 
 
 @dataclass(frozen=True)
@@ -191,7 +192,9 @@ def align_graphs(
     certainty = 1.0
     for number in range(rounds):
         joint = joined(left, right, settled, same_relations=same_relations)
-        asked: Settings = complete(joint.graph, **{**settings, "budget": budget / rounds})
+        asked: Settings = complete(
+            joint.graph, **{**settings, "budget": budget * _part(number, rounds)}
+        )
         run = train_joint(joint, asked, start=weights, observer=observer)
         weights = run.model.state_dict()
         ours = np.setdiff1d(np.arange(len(left.entities)), settled[:, 0])
@@ -219,6 +222,13 @@ def align_graphs(
         added=added,
         added_confidence=certainty,
     )
+
+
+def _part(number: int, rounds: int) -> float:
+    """The part of the time that a round has: the first has half, since it begins from nothing."""
+    if rounds == 1:
+        return 1.0
+    return FIRST if number == 0 else (1 - FIRST) / (rounds - 1)
 
 
 def _rows(run: Run, ids: Ids) -> Tensor:

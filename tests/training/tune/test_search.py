@@ -156,3 +156,5 @@ def test_a_search_that_there_is_not(graph: Graph, tmp_path: Path) -> None:
         tune(graph, out=tmp_path, budget=1, search="shape")  # type: ignore[arg-type]
     with pytest.raises(InputError, match="among sigmoid or spline"):
         tune(graph, out=tmp_path, budget=1, search="activation", activation="halin")
+    with pytest.raises(InputError, match="Trials have no teachers"):
+        tune(graph, out=tmp_path, budget=1, teacher=["runs/mine"])

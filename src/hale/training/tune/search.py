@@ -88,6 +88,8 @@ def tune(
     bounds of an activation are searched, of the family that ``activation`` names.
     """
     check_search(search, values.get("activation"))
+    if values.get("teacher"):
+        raise InputError("Trials have no teachers; leave them out, and give them to hale train.")
     try:
         import optuna
         from optuna.storages.journal import JournalFileBackend
