@@ -146,6 +146,11 @@ def page(results: dict[str, Any]) -> str:
                 f"| {row['hits@10']:.3f} | {row['mrr']:.3f} |"
             )
     lines += ["", "What the graphs allow, of the hidden pairs and the facts of the left graph:", ""]
+    if results["ceiling"]["facts_in_common"] == 1:
+        lines[-2] = (
+            "The right graph has every fact of the left one, so a matcher by structure could find "
+            "nearly all. Of the hidden pairs and the facts of the left graph:"
+        )
     lines += [
         f"- {name.replace('_', ' ')}: {share:.3f}" for name, share in results["ceiling"].items()
     ]
