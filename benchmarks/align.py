@@ -133,8 +133,9 @@ def page(results: dict[str, Any]) -> str:
         f"Written by `python benchmarks/align.py` on {results['machine']['cpu']}, one thread. "
         f"Entity names are hidden; {results['seeds']:,} of {results['pairs']:,} shared entities "
         f"are given as pairs, the other {results['hidden']:,} are looked for among all that "
-        f"stand in no pair. d = {DIM}. The two runs of `mtranse` share the time and have the general "
-        "defaults, whose sums run over all entities: it is far from its end at such a clock.",
+        f"stand in no pair. d = {DIM}. The two runs of `mtranse` share the time and have the "
+        "general defaults, whose sums run over all entities: it is far from its end at such a "
+        "clock.",
         "",
         "| system | seconds of training | way | Hits@1 | Hits@10 | MRR |",
         "|---|---|---|---|---|---|",
