@@ -117,12 +117,66 @@ struct Arctanh {  // exp(-2 arctanh(x)) = (1 - x) / (1 + x): no logarithm needed
     }
 };
 
+// Two of a free shape. They are bounded by gamma; under a bound that exp() has no room for, they
+// are weighed above their floor.
+template <bool Safe>
+struct Sigmoid {
+    static constexpr bool bounded = Safe;
+    float shift, slope, least;  // the last: the share of gamma where it begins
+    explicit Sigmoid(const float* shape) : shift(shape[0]), slope(shape[1]), least(shape[2]) {}
+    float factor(float gamma) const { return gamma * slope * (1 - least); }
+    ALWAYS_INLINE Vec odds(Vec x) const {
+        Vec y = (splat(shift) - x) * splat(slope * kLog2e);
+        return exp2(smaller(splat(kMaxPower), larger(splat(-kMaxPower), y)));
+    }
+    ALWAYS_INLINE Vec risen(Vec share, const Own& own) const {
+        return (share * splat(1 - least) + splat(least)) * own.gamma;
+    }
+    ALWAYS_INLINE Vec value(Vec x, const Own& own) const {
+        return risen(reciprocal(odds(x) + splat(1.0f)), own);
+    }
+    ALWAYS_INLINE Weighed weigh(Vec x, const Own& own) const {
+        Vec u = odds(x), share = reciprocal(u + splat(1.0f));
+        Vec w = above(risen(share, own), own.floor);
+        return {w, w * (share * (u * share))};
+    }
+};
+
+constexpr int kKnots = 8;
+
+template <bool Safe>
+struct Spline {
+    static constexpr bool bounded = Safe;
+    const float* shape;  // pieces a unit of x, and what each of them rises
+    explicit Spline(const float* given) : shape(given) {}
+    float factor(float gamma) const { return gamma * shape[0]; }
+    ALWAYS_INLINE Vec value(Vec x, const Own& own) const {
+        Vec place = x * splat(shape[0]), sum = splat(0.0f);
+        UNROLL for (int k = 0; k < kKnots; ++k) {
+            Vec part = larger(splat(0.0f), place - splat(float(k)));
+            sum = sum + splat(shape[1 + k]) * smaller(splat(1.0f), part);
+        }
+        return sum * own.gamma;
+    }
+    ALWAYS_INLINE Weighed weigh(Vec x, const Own& own) const {
+        Vec place = x * splat(shape[0]), slope = splat(0.0f);
+        UNROLL for (int k = 0; k < kKnots; ++k) {
+            Vec begun = place < splat(float(k)) ? slope : splat(shape[1 + k]);
+            slope = begun;
+        }
+        slope = place < splat(float(kKnots)) ? slope : splat(0.0f);
+        Vec w = above(value(x, own), own.floor);
+        return {w, w * slope};
+    }
+};
+
 struct Value {
     double value, slope;
 };
 
-// One number at a time, as hale/engine/activations.py has it.
-inline Value activate(int32_t activation, double beta, double gamma, double x) {
+// One number at a time, as hale/engine/activations.py and shapes.py have it.
+inline Value activate(int32_t activation, double beta, double gamma, const float* shape,
+                      double x) {
     switch (activation) {
         case kHanon: {
             const double place = beta * (x - 0.5) - std::log(gamma);
@@ -143,6 +197,20 @@ inline Value activate(int32_t activation, double beta, double gamma, double x) {
             const double inside = std::min<double>(x, Arctanh::limit);
             return {2 * std::atanh(inside),
                     x < Arctanh::limit ? 2 / (1 - inside * inside) : 0.0};
+        }
+        case kSigmoid: {
+            const double place = shape[1] * (x - shape[0]), rest = 1 - double(shape[2]);
+            const double share = 1 / (1 + std::exp(-place)), other = 1 / (1 + std::exp(place));
+            return {gamma * (shape[2] + rest * share), gamma * shape[1] * rest * share * other};
+        }
+        case kSpline: {
+            const double place = shape[0] * x;
+            double value = 0, slope = 0;
+            for (int k = 0; k < kKnots; ++k) {
+                value += shape[1 + k] * std::min(1.0, std::max(0.0, place - k));
+                if (place >= k && place < k + 1) slope = shape[1 + k];
+            }
+            return {gamma * value, gamma * shape[0] * slope};
         }
         default:
             return {x, 1.0};

@@ -20,8 +20,8 @@ void align(const Alignment& ask) {
             by_query[k] = q[k] - t[k];
             distance += by_query[k] * by_query[k];
         }
-        const Value a =
-            activate(ask.activation, ask.beta, ask.gammas[i], double(ask.scale[i]) * distance);
+        const Value a = activate(ask.activation, ask.beta, ask.gammas[i], ask.shape,
+                                 double(ask.scale[i]) * distance);
         const double slope = ask.share * a.slope * (ask.square ? 2 * a.value : 1.0);
         const float pull = static_cast<float>(2 * slope * ask.scale[i]);
         ask.activated[i] = static_cast<float>(a.value);

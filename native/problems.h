@@ -7,7 +7,7 @@
 
 #include <cstdint>
 
-enum Activation : int32_t { kHanon, kHalin, kXExp, kDouble, kArctanh, kIdentity };
+enum Activation : int32_t { kHanon, kHalin, kXExp, kDouble, kArctanh, kIdentity, kSigmoid, kSpline };
 
 #define HALE_DECLARE(type, name) type name;
 
@@ -21,6 +21,7 @@ enum Activation : int32_t { kHanon, kHalin, kXExp, kDouble, kArctanh, kIdentity 
     FIELD(const float*, scale)       /* (m,) */                                             \
     FIELD(int32_t, activation)                                                              \
     FIELD(float, beta)                                                                      \
+    FIELD(const float*, shape)       /* of an activation that has a free one, or null */    \
     FIELD(const float*, gammas)      /* (m,) bounds of the activation, query by query */    \
     FIELD(const int64_t*, left_out)  /* entities left out, query by query, ascending */     \
     FIELD(const int64_t*, left_from) /* (m + 1,) where those of a query begin */            \
@@ -51,6 +52,7 @@ struct Uniformity {
     FIELD(const float*, scale)   /* (b,) */                               \
     FIELD(int32_t, activation)                                            \
     FIELD(float, beta)                                                    \
+    FIELD(const float*, shape)   /* as in Uniformity */                   \
     FIELD(const float*, gammas)  /* (b,) bounds */                        \
     FIELD(int32_t, square)       /* whether the sum is of a_i^2 */        \
     FIELD(float, share)          /* weight of each positive in the sum */ \
@@ -257,6 +259,7 @@ struct Parameter {
     FIELD(const float*, gammas)     /* (relations,) bounds */                          \
     FIELD(int32_t, activation)                                                         \
     FIELD(float, beta)                                                                 \
+    FIELD(const float*, shape)      /* as in Uniformity */                             \
     FIELD(float, weight)            /* of alignment */                                 \
     FIELD(int32_t, square)                                                             \
     FIELD(double, ratio)            /* and bases: as in Uniformity */                  \

@@ -210,6 +210,7 @@ class Stepper {
             problem.scale = scale + start;
             problem.activation = ask.activation;
             problem.beta = ask.beta;
+            problem.shape = ask.shape;
             problem.gammas = gammas + start;
             problem.left_out = ask.left_out;
             problem.left_from = ask.left_from + start;
@@ -240,6 +241,7 @@ class Stepper {
         problem.scale = room.scale.data();
         problem.activation = ask.activation;
         problem.beta = ask.beta;
+        problem.shape = ask.shape;
         problem.gammas = room.gammas.data();
         problem.square = ask.square;
         problem.share = ask.weight / static_cast<float>(ask.b);

@@ -132,9 +132,9 @@ void run(const Uniformity& ask, const A& h) {
 
 void sweep(const Uniformity& ask) {
     constexpr float kSafeBound = 60.0f;  // exp(-60) is far from the smallest float
+    const float bound = *std::max_element(ask.gammas, ask.gammas + ask.m);
     switch (ask.activation) {
         case kHanon: {
-            const float bound = *std::max_element(ask.gammas, ask.gammas + ask.m);
             if (bound <= kSafeBound && middle_of(ask.beta, bound) <= kMaxPower) {
                 return run(ask, Hanon{ask.beta});
             }
@@ -148,6 +148,12 @@ void sweep(const Uniformity& ask) {
             return run(ask, Linear{2.0f});
         case kArctanh:
             return run(ask, Arctanh{});
+        case kSigmoid:
+            if (bound <= kSafeBound) return run(ask, Sigmoid<true>{ask.shape});
+            return run(ask, Sigmoid<false>{ask.shape});
+        case kSpline:
+            if (bound <= kSafeBound) return run(ask, Spline<true>{ask.shape});
+            return run(ask, Spline<false>{ask.shape});
         default:
             return run(ask, Linear{1.0f});
     }

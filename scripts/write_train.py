@@ -17,7 +17,14 @@ from pydantic import BeforeValidator
 
 from hale.settings import BY_SYSTEM, Flags, Settings
 from hale.settings.making import aliases
-from hale.settings.values import as_text, parse_block, parse_duration, path_as_text
+from hale.settings.values import (
+    as_text,
+    numbers,
+    parse_block,
+    parse_duration,
+    path_as_text,
+    paths_as_texts,
+)
 from hale.training.start import train
 
 TARGET = Path(__file__).parents[1] / "src" / "hale" / "training" / "signature.py"
@@ -26,13 +33,16 @@ GIVEN: dict[Any, str] = {
     parse_duration: "float | str",
     as_text: "int | str",
     parse_block: "float | str",
+    numbers: "Sequence[float] | str",
     path_as_text: "str | Path",
+    paths_as_texts: "str | Path | Sequence[str | Path]",
 }
 
 HEAD = '''"""train(): every setting by name. Written by scripts/write_train.py; do not edit."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 

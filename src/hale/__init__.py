@@ -20,6 +20,7 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from hale import engine, errors, models
+    from hale.answers.align import Match, align
     from hale.answers.answer import Answer, Answers
     from hale.answers.discovery import MissingFact, discover, discover_each
     from hale.answers.explanation import Explanation, why
@@ -66,6 +67,8 @@ _HOMES = {
     "Graph": "hale.data.graph",
     "Neighbor": "hale.answers.neighborhood",
     "neighbors": "hale.answers.neighborhood",
+    "Match": "hale.answers.align",
+    "align": "hale.answers.align",
     "Answer": "hale.answers.answer",
     "Answers": "hale.answers.answer",
     "predict": "hale.answers.predictor",
@@ -94,6 +97,7 @@ __all__ = [
     "Found",
     "Graph",
     "HaleError",
+    "Match",
     "Metrics",
     "MissingFact",
     "Neighbor",
@@ -107,6 +111,7 @@ __all__ = [
     "Verdicts",
     "__version__",
     "activations",
+    "align",
     "calibrate",
     "classify",
     "discover",

@@ -29,14 +29,19 @@ OWN = {
     "train": {"graph", "out_folder", "resume", "overwrite", "columns", "header", "labels"}
     | {"weights", "types", "type_relation", "holdout", "split_seed", "skip_bad"}
     | {"full_evaluation", "plan", "track", "as_json"},
-    "tune": {"graph", "budget", "trial", "folder", "skip_bad", "as_json"},
+    "tune": {"graph", "budget", "trial", "searched", "folder", "skip_bad", "as_json"},
     "update": {"run", "facts", "remove", "out_folder", "overwrite", "holdout", "anchor", "focus"}
     | {"rate", "tolerance", "full_evaluation", "skip_bad", "columns", "header", "weights"}
     | {"as_json"},
 }
 FROM_SETTINGS = {
     "train": set(Settings.model_fields),
-    "tune": set(Settings.model_fields) - {"budget", "epochs", "patience", "validate_every"},
+    "tune": {
+        name
+        for name in Settings.model_fields
+        if not name.startswith(("teacher", "distil"))
+        and name not in ("budget", "epochs", "patience", "validate_every")
+    },
     "update": {"budget", "epochs", "threads", "device"},
 }
 

@@ -33,3 +33,22 @@ def test_what_is_given_is_held_and_told(folder: Path) -> None:
     assert settings["leave_out_known"] is False
     assert settings["recipe"] == "t/recipe.toml"
     assert hale("train", "--resume", "--out", "again", "--epochs", 2).exit_code == 0
+
+
+def test_an_activation_that_was_found_is_a_recipe_and_a_picture(folder: Path) -> None:
+    options = ["--dim", 4, "--budget", "0.5s", "--trial", "0.2s", "--block", "all", "--out", "t"]
+    searched = ["--search", "activation", "--activation", "spline"]
+    shown = hale("tune", folder, *options, *searched)
+    assert shown.exit_code == 0, shown.stderr
+    recipe = Path("t/recipe.toml").read_text()
+    assert "--search activation" in recipe
+    assert 'activation = "spline"' in recipe
+    assert "<svg" in Path("t/activation.svg").read_text() or "not drawn" in shown.stderr
+    again = hale(
+        "train", folder, "--recipe", "t/recipe.toml", "--epochs", 1, "--out", "again", "--json"
+    )
+    settings = as_json(again)["settings"]
+    assert (settings["activation"], len(settings["shape"])) == ("spline", 9)
+    refused = hale("tune", folder, "--search", "everything")
+    assert refused.exit_code == 2
+    assert "Choose from: settings, activation" in refused.stderr

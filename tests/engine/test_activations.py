@@ -10,6 +10,7 @@ import torch
 
 from hale.engine.activations import (
     ACTIVATIONS,
+    SHAPED,
     Activation,
     Arctanh,
     Double,
@@ -19,7 +20,20 @@ from hale.engine.activations import (
     XExp,
     make_activation,
 )
+from hale.engine.shapes import Sigmoid, Spline, as_sigmoid, as_spline
 from hale.errors import InputError, UnknownNameError
+
+RISES = (0.2, 0.0, 0.6, 1.0, 0.1, 0.0, 0.1, 0.0)  # two in all
+
+
+def _through_knots(x: float) -> float:
+    """Straight lines through the knots 0, .5, 1, ... 4, and level beyond."""
+    heights = [6 * sum(RISES[:k]) / 2 for k in range(9)]
+    if x >= 4:
+        return heights[8]
+    k = int(2 * x)
+    return heights[k] + (2 * x - k) * (heights[k + 1] - heights[k])
+
 
 FORMULAS: list[tuple[Activation, Callable[[float], float]]] = [
     (Hanon(beta=3.0, gamma=6.0), lambda x: 1 / (1 / 6 + math.exp(-3 * (x - 0.5)))),
@@ -30,13 +44,18 @@ FORMULAS: list[tuple[Activation, Callable[[float], float]]] = [
     (Double(), lambda x: 2 * x),
     (Arctanh(), lambda x: math.log((1 + x) / (1 - x)) if x < 0.999 else math.log(1999)),
     (Identity(), lambda x: x),
+    (
+        Sigmoid(6.0, 1.2, 2.5, 0.2),
+        lambda x: 6 * (0.2 + 0.8 / (1 + math.exp(-2.5 * (x - 1.2)))),
+    ),
+    (Spline(6.0, 4.0, RISES), lambda x: _through_knots(x)),
 ]
 # Away from the corners of the piecewise ones.
 POINTS = [0.0, 0.03, 0.3, 0.499, 0.51, 0.9, 1.1, 1.7, 2.5, 6.0]
 
 
 def test_every_registered_activation_is_tested() -> None:
-    assert {h.name for h, _ in FORMULAS} == set(ACTIVATIONS)
+    assert {h.name for h, _ in FORMULAS} == {*ACTIVATIONS, *SHAPED}
 
 
 @pytest.mark.parametrize(("h", "formula"), FORMULAS, ids=lambda value: str(value)[:30])
@@ -92,3 +111,34 @@ def test_by_name() -> None:
     assert make_activation("halin", beta=2.0, gamma=4.0) == Halin(beta=2.0, gamma=4.0)
     with pytest.raises(UnknownNameError, match="Did you mean 'hanon'"):
         make_activation("hannon", beta=1, gamma=1)
+
+
+def test_hanon_is_a_sigmoid_and_the_spline_goes_through_it() -> None:
+    hanon = Hanon(beta=2.0, gamma=7.0)
+    x = torch.linspace(0, 6, 61, dtype=torch.float64)
+    same = Sigmoid(7.0, *as_sigmoid(hanon)).value_and_slope(x)
+    for one, other in zip(same, hanon.value_and_slope(x), strict=True):
+        torch.testing.assert_close(one, other)
+    reach, *rises = as_spline(hanon)
+    assert hanon.value_and_slope(torch.tensor([reach]))[0].item() == pytest.approx(0.98 * 7)
+    spline = Spline(7.0, reach, tuple(rises))
+    low, high = (hanon.value_and_slope(torch.tensor([end]))[0].item() for end in (0.0, reach))
+    for k in range(9):
+        place = torch.tensor([k * reach / 8])
+        share = (hanon.value_and_slope(place)[0].item() - low) / (high - low)
+        assert spline.value_and_slope(place)[0].item() == pytest.approx(7 * share, abs=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("name", "shape", "message"),
+    [
+        ("sigmoid", (1.0, 2.0), "shift, slope and floor"),
+        ("sigmoid", (1.0, 2.0, 1.0), "floor from 0 to below 1"),
+        ("spline", (1.0, 2.0), "needs 8 rises"),
+        ("spline", (1.0, *[0.0] * 8), "a sum of rises > 0"),
+        ("hanon", (1.0,), "hanon has no free shape"),
+    ],
+)
+def test_bad_shapes(name: str, shape: tuple[float, ...], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        make_activation(name, beta=3.0, gamma=6.0, shape=shape)

@@ -13,6 +13,7 @@ from torch import Tensor
 
 from hale.engine import native, tiles, uniformity
 from hale.engine.activations import Activation, Arctanh, Double, Halin, Hanon, Identity, XExp
+from hale.engine.shapes import Sigmoid, Spline
 from hale.errors import InputError
 from tests.engine.rounding import UNDERFLOW, uniformity_room
 
@@ -24,6 +25,10 @@ ACTIVATIONS = [
     Double(),
     Arctanh(),
     Identity(),
+    Sigmoid(6.0, 1.1, 2.5, 0.2),
+    Sigmoid(100.0, 1.1, 2.5, 0.2),
+    Spline(6.0, 3.0, (0.1, 0.0, 0.4, 1.0, 0.7, 0.2, 0.1, 0.3)),
+    Spline(100.0, 3.0, (0.1, 0.0, 0.4, 1.0, 0.7, 0.2, 0.1, 0.3)),
 ]
 Pairs = tuple[Tensor, Tensor]
 

@@ -69,6 +69,8 @@ def trained(graph: Graph, steps: int, *, plain: bool, **values: Any) -> tuple[Tr
         {"model": "rotl", "gamma_two_way": 5.0, "gamma": 4.0, "gamma_start": 3.0, "dropout": 0.1},
         {"model": "rote", "activation": "halin", "beta": 4.0, "gamma": 4.0},
         {"model": "rote", "activation": "double", "relation_scale": False},
+        {"model": "rotl", "activation": "spline", "gamma": 4.0, "gamma_two_way": 5.0},
+        {"model": "rote", "activation": "sigmoid", "gamma": 4.0, "shape": (1.0, 2.0, 0.1)},
         {"model": "rotl", "leave_out_known": False, "query_power": 0.5, "loops": False},
         {"model": "rotl", "queries": None, "alpha": 0.2, "block": 0.5},
         {"model": "affine", "group_size": 2, "heights": True, "near": 0.5},

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 COMMAND_GROUPS: dict[str, tuple[str, ...]] = {
-    "Make a run": ("train", "update", "tune"),
-    "Ask it": ("predict", "discover", "neighbors", "why", "find"),
+    "Make a run": ("train", "update", "tune", "compress"),
+    "Ask it": ("predict", "discover", "neighbors", "why", "align", "find"),
     "See how good it is": ("show", "evaluate", "calibrate", "classify"),
     "Use it elsewhere": ("explore", "serve", "mcp", "export"),
     "What there is to choose from": ("models", "strategies", "datasets", "recipe"),
@@ -20,7 +20,7 @@ COMMAND_GROUPS: dict[str, tuple[str, ...]] = {
 
 OPTION_GROUPS: dict[str, tuple[str, ...]] = {
     "Most used": (
-        *("budget", "epochs", "trial", "trials", "model", "dim", "recipe", "remove"),
+        *("budget", "epochs", "trial", "trials", "searched", "model", "dim", "recipe", "remove"),
         *("out_folder", "folder", "overwrite", "resume", "plan", "help"),
     ),
     "The graph's files": (
@@ -41,6 +41,10 @@ OPTION_GROUPS: dict[str, tuple[str, ...]] = {
         *("block", "square", "relation_scale", "leave_out_known"),
         *("negatives", "margin", "temperature", "negative_weight"),
     ),
+    "Teachers": (
+        *("teacher", "distillation", "teacher_weight", "teacher_queries"),
+        *("teacher_absent", "teacher_top", "teacher_temperature"),
+    ),
     "The optimiser": ("learning_rate", "batch_size", "decay", "optimizer"),
     "Seldom needed": (
         *(
@@ -50,6 +54,7 @@ OPTION_GROUPS: dict[str, tuple[str, ...]] = {
             "penalty",
             "penalty_power",
             "init_scale",
+            "shape",
             "precision",
         ),
     ),

@@ -146,7 +146,7 @@ def settings_options(
 
         @functools.wraps(command)
         def called(**values: Any) -> None:
-            missing = {name for name in chosen if values[name] is None}
+            missing = {name for name in chosen if values[name] is None or values[name] == []}
             command(**{name: value for name, value in values.items() if name not in missing})
 
         called.__signature__ = inspect.Signature([*own, *made])  # type: ignore[attr-defined]
@@ -179,7 +179,9 @@ def _parameter(name: str, text: str | None, default: str | None) -> inspect.Para
     field, flags = Settings.model_fields[name], flags_of(name)
     told = default or flags.unset or field.default
     info = option(text or str(field.description), told, *flags.names)
-    kind: Any = Annotated[_type(name) | None, info]
+    several = get_origin(field.annotation) is tuple and str in get_args(field.annotation)
+    typed = list[str] if several else _type(name)
+    kind: Any = Annotated[typed | None, info]
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=kind)
 
 

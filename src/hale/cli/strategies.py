@@ -11,7 +11,7 @@ def strategies(as_json: Json = False) -> None:
     """List the training strategies: their losses and the models they go with."""
     from hale.cli.tables import listing
     from hale.models import MODELS
-    from hale.objectives import OBJECTIVES
+    from hale.objectives import DISTILLATIONS, OBJECTIVES
     from hale.runs.systems import common
 
     rows = [
@@ -24,6 +24,17 @@ def strategies(as_json: Json = False) -> None:
         }
         for strategy in OBJECTIVES.values()
     ]
+    rows += [
+        {
+            "name": one.name,
+            "loss": one.formula,
+            "similarities": ["l2", "dot", "hyperbolic"],
+            "models": list(MODELS),
+            "source": one.source,
+            "beside": "any strategy, with --teacher RUN",
+        }
+        for one in DISTILLATIONS.values()
+    ]
     if as_json:
         print_json({"strategies": rows})
         return
@@ -34,4 +45,5 @@ def strategies(as_json: Json = False) -> None:
             (str(row["name"]), str(row["loss"]), "all" if every else ", ".join(row["models"]))
         )
     out.print(listing(("name", "loss", "models"), lines))
+    out.print("distile and mulde go beside any strategy, with --teacher RUN (--distillation).")
     out.print("f is a score, d a distance, p a positive, n a negative, s the logistic function.")

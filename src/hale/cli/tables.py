@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from hale.answers.align import Match
     from hale.answers.answer import Answers
     from hale.answers.discovery import MissingFact
     from hale.answers.explanation import Explanation
@@ -96,6 +97,18 @@ def neighbors_table(found: Sequence[Neighbor], title: str) -> Table:
     for neighbor in found:
         label = [neighbor.label or ""] if with_labels else []
         table.add_row(str(neighbor.rank), neighbor.entity, *label, f"{neighbor.distance:.4f}")
+    return table
+
+
+def matches_table(found: Sequence[Match], title: str) -> Table:
+    """Entities of two graphs that are the same, surest first."""
+    table = _table(title, [])
+    for name in ("left", "right"):
+        table.add_column(name, overflow="fold")
+    table.add_column("confidence", justify="right")
+    for one in found:
+        names = (_named(one.left, one.left_label), _named(one.right, one.right_label))
+        table.add_row(*names, f"{one.confidence:.3f}")
     return table
 
 

@@ -15,10 +15,12 @@ from hale.settings import Settings
 
 # What ends and judges a trial is the search's own.
 NOT_HELD = ("budget", "epochs", "patience", "validate_every")
+# Trials have no teachers: their answers would be computed for each anew.
+TAUGHT = tuple(name for name in Settings.model_fields if name.startswith(("teacher", "distil")))
 
 
 @reporting
-@settings_options(*(name for name in Settings.model_fields if name not in NOT_HELD))
+@settings_options(*(name for name in Settings.model_fields if name not in (*NOT_HELD, *TAUGHT)))
 def tune(
     graph: Annotated[
         str, typer.Argument(help="A data set's name, a folder or a file.", metavar="GRAPH")
@@ -30,6 +32,14 @@ def tune(
         int | None,
         typer.Option("--trials", min=1, help="Number of trials, whatever they take. [by --budget]"),
     ] = None,
+    searched: Annotated[
+        str,
+        typer.Option(
+            "--search",
+            help="What to search: settings, or activation, the shape of the one that --activation "
+            "names (sigmoid, spline).",
+        ),
+    ] = "settings",
     folder: Annotated[
         Path | None, typer.Option("--out", help="Folder of the search. [runs/tune-GRAPH-MODEL-DIM]")
     ] = None,
@@ -69,10 +79,12 @@ def tune(
         model=model,
         strategy=strategy,
         dim=dim,
+        search=searched,  # type: ignore[arg-type]
         announce=err.print,
         **given,
     )
     chosen = f"--model {model} --strategy {found.strategy} --dim {dim}"
+    chosen += "" if searched == "settings" else f" --search {searched}"
     held = "".join(f" {as_flag(name, value)}" for name, value in given.items())
     how = (
         f"hale tune {triples.name} {chosen}{held} --trial {each:g}s: best of "
@@ -83,6 +95,8 @@ def tune(
         how += f", {found.start:.4f} without a search"
     target = place / "recipe.toml"
     write_recipe(target, recipe_text(triples, model, found, how, dim))
+    if searched == "activation":
+        _draw(found.values, place / "activation.svg")
     if as_json:
         print_json({"mrr": found.mrr, "values": dict(found.values), "recipe": str(target)})
         return
@@ -90,3 +104,19 @@ def tune(
     rest = {n: v for n, v in given.items() if n != "recipe" and n not in found.values}
     flags = "".join(f" {as_flag(name, value)}" for name, value in rest.items())
     out.print(f"hale train {graph} --recipe {target}{flags}")
+
+
+def _draw(values: Any, target: Path) -> None:
+    """The curve of an activation that was found, beside those of the paper's Figure 2."""
+    from hale.engine.activations import make_activation
+    from hale.errors import MissingExtraError
+    from hale.lab.paper.figures import draw_functions
+
+    made = make_activation(
+        values["activation"], beta=1.0, gamma=values["gamma"], shape=values["shape"]
+    )
+    try:
+        draw_functions(target, {f"{made.name}, found": made})
+        err.print(f"drawn: {target}")
+    except MissingExtraError as error:
+        err.print(f"not drawn: {error}")

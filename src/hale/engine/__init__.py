@@ -11,6 +11,7 @@ structures    what its functions take, field by field
 turns         query vectors of rotations
 rows          rows of a table: looked up, and added to
 activations   the hardness-aware functions of a distance
+shapes        more of them, whose shape is free
 geometry      rotations, flexible addition, lifted vectors
 poincare      the Poincare ball
 counting      how many entities score above a threshold, and the scores of some pairs

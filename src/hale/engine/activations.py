@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -78,7 +78,7 @@ class Hanon(Activation):
     name: ClassVar[str] = "hanon"
 
     def __post_init__(self) -> None:
-        _positive(self.name, beta=self.beta, gamma=self.gamma)
+        positive(self.name, beta=self.beta, gamma=self.gamma)
 
     @property
     def bound(self) -> float:
@@ -114,7 +114,7 @@ class Halin(Activation):
     name: ClassVar[str] = "halin"
 
     def __post_init__(self) -> None:
-        _positive(self.name, beta=self.beta, gamma=self.gamma)
+        positive(self.name, beta=self.beta, gamma=self.gamma)
 
     @property
     def bound(self) -> float:
@@ -209,7 +209,8 @@ class Identity(Activation):
         return x.clone(), torch.ones_like(x)
 
 
-def _positive(name: str, **values: float) -> None:
+def positive(name: str, **values: float) -> None:
+    """Refuse what is not positive and finite."""
     for symbol, value in values.items():
         if not 0 < value < math.inf:
             raise InputError(f"{name} needs {symbol} > 0, got {value}.")
@@ -225,9 +226,18 @@ ACTIVATIONS: dict[str, Callable[[float, float], Activation]] = {
     "identity": lambda _beta, _gamma: Identity(),
 }
 
+# Built from (gamma, shape): hale.engine.shapes fills it in.
+SHAPED: dict[str, Callable[[float, Sequence[float]], Activation]] = {}
 
-def make_activation(name: str, *, beta: float, gamma: float) -> Activation:
-    """An activation by its name."""
+
+def make_activation(
+    name: str, *, beta: float, gamma: float, shape: Sequence[float] = ()
+) -> Activation:
+    """An activation by its name; ``shape`` is for those that have a free one."""
+    if name in SHAPED:
+        return SHAPED[name](gamma, shape)
     if name not in ACTIVATIONS:
-        raise UnknownNameError("activation", name, ACTIVATIONS)
+        raise UnknownNameError("activation", name, [*ACTIVATIONS, *SHAPED])
+    if shape:
+        raise InputError(f"{name} has no free shape; {' and '.join(SHAPED)} have.")
     return ACTIVATIONS[name](beta, gamma)

@@ -10,11 +10,15 @@ from torch import Tensor
 from hale.engine import library as kernel
 from hale.engine.activations import Activation, Arctanh, Double, Halin, Hanon, Identity, XExp
 from hale.engine.estimate import WHOLE, Estimate
+from hale.engine.shapes import Sigmoid, Spline
 from hale.engine.structures import Alignment, Uniformity
 from hale.engine.tiles import Gradients, Pairs, Swept
 
 # In the order of the C++ enum.
-KINDS: tuple[type[Activation], ...] = (Hanon, Halin, XExp, Double, Arctanh, Identity)
+KINDS: tuple[type[Activation], ...] = (
+    *(Hanon, Halin, XExp, Double, Arctanh, Identity),
+    *(Sigmoid, Spline),
+)
 
 # Floats of g kept at once (256 MB): more queries than that allows are swept in blocks.
 BLOCK_ELEMENTS = 1 << 26
@@ -73,6 +77,7 @@ def sweep(
     )
     by_terms = None if terms is None else torch.empty_like(terms)
     bounds = _bounds(activation, gammas, queries)
+    shape = shape_of(activation)
     left_out, left_from = _by_query(without, queries, n)
     block = m if not gradients else max(16, min(m, BLOCK_ELEMENTS // n // 16 * 16))
     for start in range(0, m, block):
@@ -86,6 +91,7 @@ def sweep(
             scale=scale[start:].data_ptr(),
             activation=KINDS.index(type(activation)),
             beta=getattr(activation, "beta", 0.0),
+            shape=shape.data_ptr(),
             gammas=bounds[start:].data_ptr(),
             left_out=left_out.data_ptr(),
             left_from=left_from[start:].data_ptr(),
@@ -134,7 +140,7 @@ def align(
     queries, tails, scale = (x.detach().contiguous() for x in (queries, tails, scale))
     activated, by_scale = torch.empty_like(scale), torch.empty_like(scale)
     by_query, by_tail = torch.empty_like(queries), torch.empty_like(queries)
-    bounds = _bounds(activation, gammas, queries)
+    bounds, shape = _bounds(activation, gammas, queries), shape_of(activation)
     problem = Alignment(
         b=len(queries),
         d=queries.shape[1],
@@ -143,6 +149,7 @@ def align(
         scale=scale.data_ptr(),
         activation=KINDS.index(type(activation)),
         beta=getattr(activation, "beta", 0.0),
+        shape=shape.data_ptr(),
         gammas=bounds.data_ptr(),
         square=square,
         share=weight / len(queries),
@@ -154,6 +161,11 @@ def align(
     )
     kernel.call("hale_alignment", problem)
     return activated, by_query, by_tail, by_scale
+
+
+def shape_of(activation: Activation) -> Tensor:
+    """The shape of an activation as the kernel takes it; nothing where it has none."""
+    return torch.tensor(getattr(activation, "shape", ()), dtype=torch.float32)
 
 
 def _bounds(activation: Activation, gammas: Tensor | None, queries: Tensor) -> Tensor:

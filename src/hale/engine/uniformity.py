@@ -7,9 +7,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from hale.engine.activations import Activation, Halin, Hanon
+from hale.engine.activations import Activation
 from hale.engine.choice import choose
 from hale.engine.estimate import WHOLE, Estimate
+from hale.engine.shapes import BY_GAMMA
 from hale.engine.tiles import Pairs
 from hale.errors import InputError
 
@@ -116,8 +117,9 @@ def check_bounds(gammas: Tensor | None, activation: Activation, queries: Tensor)
     """Refuse bounds that are not one for each query, not positive, or of no use."""
     if gammas is None:
         return
-    if not isinstance(activation, Hanon | Halin):
-        raise InputError(f"gammas are for hanon and halin, and {activation.name} has no bound.")
+    if not isinstance(activation, BY_GAMMA):
+        names = ", ".join(kind.name for kind in BY_GAMMA)
+        raise InputError(f"gammas are for {names}, and {activation.name} has no bound.")
     m = len(queries)
     if gammas.dtype != queries.dtype or gammas.device != queries.device:
         raise InputError(

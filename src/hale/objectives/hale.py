@@ -12,13 +12,15 @@ from torch import Tensor
 
 from hale.data.graph import KnownAnswers
 from hale.engine import contrast
-from hale.engine.activations import Activation, Halin, Hanon, make_activation
+from hale.engine.activations import Activation
 from hale.engine.blocks import Block
 from hale.engine.estimate import Estimate, has_floor
+from hale.engine.shapes import BY_GAMMA
 from hale.errors import InputError
 from hale.models import Model, Similarity
 from hale.objectives.base import Loss, Objective
 from hale.objectives.left_out import LeftOut, left_out, required
+from hale.objectives.scoring import activation_of
 from hale.settings import Settings
 from hale.settings.space import Choice, Float, Space
 
@@ -111,7 +113,7 @@ class HaLE(Objective):
     def of(cls, settings: Settings) -> Self:
         """The objective that the settings describe."""
         return cls(
-            make_activation(settings.activation, beta=settings.beta, gamma=settings.gamma),
+            activation_of(settings),
             num_queries=settings.queries,
             alpha=settings.alpha,
             weight=settings.weight,
@@ -131,7 +133,7 @@ class HaLE(Objective):
     def at(self, progress: float) -> Self:
         """The objective at a share of the run: its bounds on the way from gamma_start."""
         start = self.gamma_start
-        if start is None or not isinstance(self.activation, Hanon | Halin):
+        if start is None or not isinstance(self.activation, BY_GAMMA):
             return self
         moved = copy(self)
         gamma = start + progress * (self.activation.gamma - start)
@@ -187,7 +189,7 @@ class HaLE(Objective):
 
     def bounds(self, known: KnownAnswers | None, like: Tensor) -> Tensor | None:
         """The bound of the activation for each relation (2R,); None where all have the same."""
-        if self.gamma_two_way is None or not isinstance(self.activation, Hanon | Halin):
+        if self.gamma_two_way is None or not isinstance(self.activation, BY_GAMMA):
             return None
         if known is None:
             raise InputError("gamma_two_way needs the known answers of the training triples.")

@@ -13,9 +13,9 @@ from hale.engine.blocks import Block
 from hale.models import Model, Similarity
 from hale.objectives.base import Loss, Objective
 from hale.objectives.scoring import Scoring, scoring_of
-from hale.objectives.space import Choice, Float, Space
 from hale.objectives.weighing import weighted_mean
 from hale.settings import Settings
+from hale.settings.space import Choice, Float, Space
 
 
 class NonNeg(Objective):

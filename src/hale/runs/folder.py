@@ -9,6 +9,8 @@
     metrics.json           how training went, and the reports of evaluations
     checkpoint.safetensors the state to resume from: weights, optimiser, clock
     origin.json            of a run that was updated: what was added and removed, and its effect
+    teachers.json          of a run that was taught: by which runs, with checksums of their weights
+    lessons.safetensors    what they taught: their scores of the best answers to some queries
     review.jsonl           one decision of a person a line; a run that is overwritten hands it on
 
 The folder appears whole under its name, and every later write goes to a
@@ -53,6 +55,7 @@ TRIPLES, MODEL = "triples.safetensors", "model.safetensors"
 CHECKPOINT, TYPES = "checkpoint.safetensors", "types.tsv"
 HISTORY, METRICS, ORIGIN = "history.jsonl", "metrics.json", "origin.json"
 REVIEW = "review.jsonl"
+TEACHERS, LESSONS = "teachers.json", "lessons.safetensors"
 
 
 class RunFolder:

@@ -7,7 +7,15 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
-from hale.settings.values import Duration, Interval, as_text, parse_block, path_as_text
+from hale.settings.values import (
+    Duration,
+    Interval,
+    as_text,
+    numbers,
+    parse_block,
+    path_as_text,
+    paths_as_texts,
+)
 
 DEFAULT_BUDGET_SECONDS = 120.0
 DEFAULT_QUERIES = 100
@@ -114,7 +122,15 @@ class Settings(BaseModel):
     )
     activation: Annotated[str, Flags(unset=BY_SYSTEM)] = Field(
         "hanon",
-        description="Activation (h): hanon, halin, xexp, double, arctanh or identity.",
+        description="Activation (h): hanon, halin, xexp, double, arctanh, identity, or one of a "
+        "free shape, sigmoid or spline.",
+    )
+    shape: Annotated[
+        tuple[float, ...], BeforeValidator(numbers), Flags(unset="near to hanon's")
+    ] = Field(
+        (),
+        description="Shape of the activation: shift, slope and floor of a sigmoid; reach and eight "
+        "rises of a spline (2.5,0,1,...).",
     )
     beta: float = Field(3.0, gt=0, description="Slope of the activation, its soft constraint (β).")
     gamma: Annotated[float, Flags(unset=BY_SYSTEM)] = Field(
@@ -176,6 +192,30 @@ class Settings(BaseModel):
     )
     penalty_power: float = Field(
         3.0, ge=1, description="Power of that penalty: 2, or 3 for the nuclear 3-norm."
+    )
+
+    # What teachers add to it
+    teacher: Annotated[tuple[str, ...], BeforeValidator(paths_as_texts), Flags(unset="none")] = (
+        Field((), description="A run whose answers are learnt from; may be given several times.")
+    )
+    distillation: Annotated[
+        Literal["distile", "mulde"] | None,
+        Flags(unset="distile with one teacher, mulde with several"),
+    ] = Field(None, description="How teachers are followed: distile or mulde.")
+    teacher_weight: float = Field(
+        1.0, ge=0, description="Weight of the difference from the teachers."
+    )
+    teacher_queries: int = Field(
+        50_000, ge=1, description="Queries that the teachers answer before training begins."
+    )
+    teacher_absent: float = Field(
+        0.5, ge=0, le=1, description="Share of these queries that no training fact asks."
+    )
+    teacher_top: int = Field(
+        16, ge=2, description="Best answers of the teachers to each of these queries."
+    )
+    teacher_temperature: float = Field(
+        1.0, gt=0, description="Softness of the distributions that are compared (mulde)."
     )
 
     # The optimiser

@@ -32,6 +32,18 @@ def path_as_text(value: object) -> object:
     return str(value) if isinstance(value, Path) else value
 
 
+def paths_as_texts(value: object) -> object:
+    """Several paths, or one, as texts."""
+    given = [value] if isinstance(value, str | Path) else value
+    return tuple(map(path_as_text, given)) if isinstance(given, list | tuple) else value
+
+
+def numbers(value: object) -> object:
+    """Numbers as a tuple, from a text with commas too."""
+    parts = value.split(",") if isinstance(value, str) else value
+    return tuple(parts) if isinstance(parts, list | tuple) else value
+
+
 def parse_block(value: object) -> int | float | str:
     """A number of entities from 1 on, a share of them below 1, or 'all'."""
     if isinstance(value, str) and value.strip().lower() == "all":

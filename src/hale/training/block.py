@@ -37,8 +37,9 @@ def blocks_of(settings: Settings, num_entities: int) -> Blocks | None:
 def _largest_bound(settings: Settings) -> float:
     """The largest bound that an activation has in the run; 0 where there is none to speak of."""
     gammas = (settings.gamma, settings.gamma_start, settings.gamma_two_way)
+    name, beta, shape = settings.activation, settings.beta, settings.shape
     bounds = (
-        make_activation(settings.activation, beta=settings.beta, gamma=gamma).bound
+        make_activation(name, beta=beta, gamma=gamma, shape=shape).bound
         for gamma in gammas
         if gamma is not None
     )

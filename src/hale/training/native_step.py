@@ -101,6 +101,7 @@ class NativeStep:
             gammas=bounds.data_ptr(),
             activation=native.KINDS.index(type(objective.activation)),
             beta=getattr(objective.activation, "beta", 0.0),
+            shape=(shape := native.shape_of(objective.activation)).data_ptr(),
             weight=objective.weight,
             square=objective.square,
             ratio=made.ratio,
@@ -115,7 +116,7 @@ class NativeStep:
             values=values.ctypes.data,
         )
         kernel.call("hale_step", problem)
-        del parameters  # held until here
+        del parameters, shape  # held until here
         alignment, spread, moved = torch.from_numpy(values).float()
         if moved:
             lag.stepped(corrected)

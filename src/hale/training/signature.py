@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -40,6 +41,7 @@ def train(
     precision: Literal["float32", "float64"] | None = None,
     strategy: str | None = None,
     activation: str | None = None,
+    shape: Sequence[float] | str | None = None,
     beta: float | None = None,
     gamma: float | None = None,
     weight: float | None = None,
@@ -58,6 +60,13 @@ def train(
     negative_weight: float | None = None,
     penalty: float | None = None,
     penalty_power: float | None = None,
+    teacher: str | Path | Sequence[str | Path] | None = None,
+    distillation: Literal["distile", "mulde"] | None = None,
+    teacher_weight: float | None = None,
+    teacher_queries: int | None = None,
+    teacher_absent: float | None = None,
+    teacher_top: int | None = None,
+    teacher_temperature: float | None = None,
     optimizer: Literal["adam", "adagrad"] | None = None,
     learning_rate: float | None = None,
     decay: float | None = None,
@@ -125,7 +134,10 @@ def train(
     strategy (str; as suits the model and the strategy, in general 'hale'): Training strategy;
         'hale strategies' lists them.
     activation (str; as suits the model and the strategy, in general 'hanon'): Activation (h):
-        hanon, halin, xexp, double, arctanh or identity.
+        hanon, halin, xexp, double, arctanh, identity, or one of a free shape, sigmoid or
+        spline.
+    shape (Sequence[float] | str; near to hanon's): Shape of the activation: shift, slope and
+        floor of a sigmoid; reach and eight rises of a spline (2.5,0,1,...).
     beta (float; 3.0): Slope of the activation, its soft constraint (β).
     gamma (float; as suits the model and the strategy, in general 6.0): Upper bound of the
         activation, its hard constraint (γ).
@@ -156,6 +168,15 @@ def train(
     penalty (float; as suits the model and the strategy, in general 0.0): Weight of a penalty on
         the vectors that a batch uses.
     penalty_power (float; 3.0): Power of that penalty: 2, or 3 for the nuclear 3-norm.
+    teacher (str | Path | Sequence[str | Path]; none): A run whose answers are learnt from; may
+        be given several times.
+    distillation (Literal["distile", "mulde"]; distile with one teacher, mulde with several):
+        How teachers are followed: distile or mulde.
+    teacher_weight (float; 1.0): Weight of the difference from the teachers.
+    teacher_queries (int; 50000): Queries that the teachers answer before training begins.
+    teacher_absent (float; 0.5): Share of these queries that no training fact asks.
+    teacher_top (int; 16): Best answers of the teachers to each of these queries.
+    teacher_temperature (float; 1.0): Softness of the distributions that are compared (mulde).
     optimizer (Literal["adam", "adagrad"]; 'adam'): Optimiser: adam or adagrad.
     learning_rate (float; as suits the model and the strategy, in general 0.01): Learning rate
         before it falls.

@@ -18,6 +18,7 @@ from hale.settings import Settings, by_name
 from hale.training import checkpoint
 from hale.training.forecast import suited
 from hale.training.observer import Observer
+from hale.training.teachers import lesson_for
 from hale.training.tracking import tracker_class
 from hale.training.trainer import Trainer
 from hale.training.watching import fit_watched
@@ -68,7 +69,8 @@ def train(
             if folder.has(SETTINGS):
                 check_writable(folder.path / SETTINGS)
             known, stored = checkpoint.agreed(folder, beside, given)
-            trainer = Trainer(known, stored, observer)
+            lesson = lesson_for(stored, known, folder)
+            trainer = Trainer(known, stored, observer, objective=lesson and lesson.objective)
             trainer.resume(folder)
             return fit_watched(trainer, progress=progress, track=track)
     if graph is None:
@@ -79,9 +81,13 @@ def train(
     with writing_run(out):
         if out is not None:
             RunFolder(out).is_taken(overwrite=overwrite)  # told before anything is made
-        trainer = Trainer(facts, suited(facts, given), observer)
+        settings = suited(facts, given)
+        lesson = lesson_for(settings, facts)
+        trainer = Trainer(facts, settings, observer, objective=lesson and lesson.objective)
         if out is not None:
             trainer.begin(out, overwrite=overwrite)
+            if lesson is not None:
+                lesson.keep(RunFolder(out))
         return fit_watched(trainer, progress=progress, track=track)
 
 
@@ -90,3 +96,5 @@ def check(settings: Settings) -> None:
     build_objective(settings)
     build_model(settings, GraphSize(1, 1))
     choose_device(settings.device)
+    for teacher in settings.teacher:
+        RunFolder(teacher).read_settings()

@@ -6,6 +6,7 @@ import logging
 import math
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,6 +15,7 @@ from hale.errors import InputError
 from hale.runs.run import Record, Run, Summary
 from hale.runs.systems import complete
 from hale.training.trainer import Trainer
+from hale.training.tune.activation_space import first_shape
 from hale.training.tune.points import space_for, starting_points
 from hale.training.tune.search import JOURNAL, tune
 
@@ -136,3 +138,32 @@ def test_a_number_of_trials_ends_a_search(graph: Graph, tmp_path: Path) -> None:
     assert found.trials == 2
     assert tune(graph, trials=2, **asked).trials == 2, "no trial more"
     assert tune(graph, trials=3, **asked).trials == 3, "gone on with"
+
+
+@pytest.mark.parametrize(("family", "count"), [("sigmoid", 3), ("spline", 9)])
+def test_a_search_for_an_activation_moves_its_shape_alone(
+    graph: Graph, tmp_path: Path, family: str, count: int
+) -> None:
+    options: dict[str, Any] = {"trial_seconds": 0.2, "dim": 4, "search": "activation"}
+    first = tune(graph, out=tmp_path, budget=0.1, activation=family, **options)
+    found = tune(graph, out=tmp_path, budget=first.seconds + 0.5, activation=family, **options)
+    assert found.trials > 1
+    assert found.values["activation"] == family
+    shape = found.values["shape"]
+    assert isinstance(shape, tuple)
+    assert len(shape) == count
+    tried = [params for _, params in _trials(tmp_path) if params]
+    moved = {name for params in tried for name in params} - {"gamma_two_way"}
+    assert moved == {*(f"shape.{place}" for place in range(count)), "gamma"}
+    usual = complete(graph, dim=4)
+    begun = first_shape(family, usual)
+    assert [tried[0][f"shape.{place}"] for place in range(count)] == pytest.approx(begun)
+
+
+def test_a_search_that_there_is_not(graph: Graph, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="Unknown search 'shape'"):
+        tune(graph, out=tmp_path, budget=1, search="shape")  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="among sigmoid or spline"):
+        tune(graph, out=tmp_path, budget=1, search="activation", activation="halin")
+    with pytest.raises(InputError, match="Trials have no teachers"):
+        tune(graph, out=tmp_path, budget=1, teacher=["runs/mine"])

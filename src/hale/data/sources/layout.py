@@ -82,6 +82,13 @@ TYPES = Layout(
     {"entity": ("id", "entity", "name"), "type": ("type", "class", "kind")},
 )
 
+PAIRS = Layout(
+    "pair",
+    "pairs",
+    ("left", "right"),
+    {"left": ("left", "first", "source"), "right": ("right", "second", "target")},
+)
+
 
 @dataclass(frozen=True)
 class Columns:

@@ -11,7 +11,7 @@ import numpy as np
 import torch
 
 from hale.data.files import write_text, write_whole
-from hale.engine.activations import ACTIVATIONS, make_activation
+from hale.engine.activations import ACTIVATIONS, Activation, make_activation
 from hale.errors import MissingExtraError
 from hale.lab.paper.cells import Filled
 from hale.lab.paper.experiments import BETAS, CURVE_SETS, Entry, Experiment
@@ -32,8 +32,11 @@ def _pyplot() -> Any:
     return pyplot
 
 
-def draw_functions(target: Path) -> None:
-    """Figure 2: h and h' of every activation over the scaled squared distance."""
+def draw_functions(target: Path, others: Mapping[str, Activation] = {}) -> None:
+    """Figure 2: h and h' of every activation over the scaled squared distance.
+
+    ``others`` are drawn beside them, in strong lines.
+    """
     plt = _pyplot()
     figure, (left, right) = plt.subplots(1, 2, figsize=(10, 4), layout="constrained")
     x = torch.linspace(0, 4, 400)
@@ -43,6 +46,10 @@ def draw_functions(target: Path) -> None:
         )
         left.plot(x, value, label=name)
         right.plot(x, slope, label=name)
+    for name, other in others.items():
+        value, slope = other.value_and_slope(x)
+        left.plot(x, value, label=name, color="black", linewidth=2.5)
+        right.plot(x, slope, label=name, color="black", linewidth=2.5)
     left.set_ylim(0, 12)
     right.set_ylim(0, 12)
     left.set_title("h(x), gamma = 10, beta = 3 (Hanon) and 10 (Halin)")

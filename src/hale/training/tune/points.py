@@ -13,6 +13,7 @@ from hale.models import model_class
 from hale.objectives import objective_class
 from hale.settings import Settings
 from hale.settings.space import Choice, Dimension, Float, Space
+from hale.training.tune.activation_space import gathered
 
 if TYPE_CHECKING:
     import optuna
@@ -53,8 +54,9 @@ def suggest(trial: optuna.Trial, space: Space) -> dict[str, object]:
 
 
 def as_settings(point: Mapping[str, object]) -> dict[str, object]:
-    """A point of the space as settings: a block of all is called so."""
-    return {**point, "block": "all"} if point.get("block") == 1 else dict(point)
+    """A point of the space as settings: a block of all is called so, a shape is one setting."""
+    found = gathered(point)
+    return {**found, "block": "all"} if found.get("block") == 1 else found
 
 
 def _suggested(trial: optuna.Trial, dimension: Dimension) -> object:
@@ -72,6 +74,7 @@ def starting_points(
     choice. What lies outside the space begins at its edge; what is ``fixed`` does not move.
     """
     settings = start.model_dump()
+    settings |= {f"shape.{place}": value for place, value in enumerate(start.shape)}
     settings["block"] = start.block_size(num_entities) / num_entities  # a search moves its share
     if start.gamma_two_way is None:  # then one bound serves all relations
         settings["gamma_two_way"] = start.gamma

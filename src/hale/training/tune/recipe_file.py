@@ -40,11 +40,16 @@ def recipe_text(graph: Graph, model: str, tuned: Tuned, how: str, dim: int) -> s
     """A recipe that hale train takes (--recipe FILE), with tables as in hale/settings/recipes."""
     lines = [f"[{tuned.strategy}.{model}]", f"found = {json.dumps(how)}"]
     for name, value in tuned.values.items():
-        shown = f"{value:.4g}" if isinstance(value, float) else json.dumps(value)
-        lines.append(f"{name} = {shown}")
+        lines.append(f"{name} = {_shown(value)}")
     counts = {"entities": len(graph.entities), "train": len(graph.train), "dim": dim}
     head = [f"{name} = {count}" for name, count in counts.items()]
     return "\n".join([*head, "", *lines, ""])
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, tuple):
+        return f"[{', '.join(map(_shown, value))}]"
+    return f"{value:.4g}" if isinstance(value, float) else json.dumps(value)
 
 
 def write_recipe(target: Path, text: str) -> None:

@@ -25,6 +25,7 @@ from hale.runs.systems import check, complete
 from hale.settings import Settings
 from hale.training.stopping import Clock
 from hale.training.trainer import Trainer
+from hale.training.tune.activation_space import Search, check_search, family_space, first_shape
 from hale.training.tune.journal import open_journal
 from hale.training.tune.points import as_settings, space_for, starting_points, suggest
 from hale.training.tune.recipe_file import recipe_of
@@ -80,6 +81,7 @@ def tune(
     trials: int | None = None,
     model: str | None = None,
     strategy: str | None = None,
+    search: Search = "settings",
     announce: Callable[[str], None] | None = None,
     **values: object,
 ) -> Tuned:
@@ -88,21 +90,33 @@ def tune(
     With ``trials`` until so many are done, whatever they take (the budget may be infinite).
 
     ``out`` is the folder of the search; one that is there is gone on with, and what it has spent
-    counts. ``values`` stay as they are given.
+    counts. ``values`` stay as they are given. With ``search="activation"`` only the shape and the
+    bounds of an activation are searched, of the family that ``activation`` names.
     """
+    check_search(search, values.get("activation"))
+    if values.get("teacher"):
+        raise InputError("Trials have no teachers; leave them out, and give them to hale train.")
     if importlib.util.find_spec("optuna") is None:
         raise MissingExtraError("A search", "tune")
     if not len(graph.valid):
         raise InputError("A search judges by validation triples, and the graph has none.")
-    start = complete(graph, model=model, strategy=strategy, **values)
+    if search == "activation":
+        family = str(values.get("activation") or "sigmoid")
+        usual = {name: value for name, value in values.items() if name != "activation"}
+        before_it = complete(graph, model=model, strategy=strategy, **usual)
+        values = {**values, "activation": family}
+        shaped = {**values, "shape": first_shape(family, before_it)}
+        start = complete(graph, model=model, strategy=strategy, **shaped)
+    else:
+        start = complete(graph, model=model, strategy=strategy, **values)
     check(start)
     if budget <= 0 or trial_seconds <= 0:
         raise InputError("A search needs a positive budget and time of a trial.")
-    if not objective_class(start.strategy).space:
+    if search == "settings" and not objective_class(start.strategy).space:
         others = [name for name, strategy in OBJECTIVES.items() if strategy.space]
         raise InputError(f"There is no search for {start.strategy}; there is for {others}.")
     with writing_to(out / JOURNAL):
-        return _search(graph, start, values, out, budget, trial_seconds, trials, announce)
+        return _search(graph, start, values, out, budget, trial_seconds, trials, search, announce)
 
 
 def _search(
@@ -113,6 +127,7 @@ def _search(
     budget: float,
     trial_seconds: float,
     trials: int | None,
+    search: Search,
     announce: Callable[[str], None] | None,
 ) -> Tuned:
     import optuna
@@ -125,6 +140,7 @@ def _search(
     )
     system = f"{start.strategy}-{start.model}-{start.dim}"
     name = f"{graph.name}-{system}-{trial_seconds:g}s-{SPACE_VERSION}{fixed}"
+    name += f"-{search}" if search != "settings" else ""
     before = {known.study_name: known.n_trials for known in optuna.get_all_study_summaries(storage)}
     study = optuna.create_study(
         study_name=name,
@@ -136,6 +152,8 @@ def _search(
         load_if_exists=True,
     )
     space = space_for(graph, start)
+    if search == "activation":
+        space = family_space(graph, start.activation)
 
     def objective(trial: optuna.Trial) -> float:
         asked = {

@@ -1,0 +1,58 @@
+"""hale align as a user meets it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from tests.cli.invoke import as_json, assert_refused, hale, save_untrained
+from tests.conftest import ring
+
+SHORT = ["--dim", "8", "--budget", "0.2s", "--rounds", "1", "--threads", "1"]
+
+
+@pytest.fixture
+def pairs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Two runs on rings of one length, and the twenty of their thirty pairs that are known."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("one", "two"):
+        save_untrained(tmp_path / name, ring(30))
+    Path("pairs.tsv").write_text("".join(f"e{i:03}\te{i:03}\n" for i in range(20)))
+    return ["align", "one", "two", "--seeds", "pairs.tsv"]
+
+
+def test_matches_as_json_and_as_a_table(pairs: list[str]) -> None:
+    found = as_json(hale(*pairs, *SHORT, "--json"))
+    assert (found["left"], found["right"]) == ("one", "two")
+    assert found["matches"]
+    for match in found["matches"]:
+        assert 0 <= match["confidence"] <= 1
+        assert match["left"] != match["right"] or int(match["left"][1:]) >= 20
+    shown = hale(*pairs, *SHORT, "--rows", "1")
+    assert shown.exit_code == 0, shown.stderr
+    assert "matches, surest first" in shown.stdout
+
+
+def test_matches_in_a_file_from_a_confidence_on(pairs: list[str]) -> None:
+    assert hale(*pairs, *SHORT, "--least", "1", "--out", "m.csv").exit_code == 0
+    frame = pl.read_csv("m.csv")
+    assert frame.columns[:4] == ["left", "right", "confidence", "margin"]
+    assert (frame["confidence"] >= 1).all()
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"two": "three"}, "There is no run three"),
+        ({"pairs.tsv": "few.tsv"}, "20 known pairs or more, got 3"),
+        ({"pairs.tsv": "bad.tsv"}, "Unknown entity 'x'"),
+    ],
+)
+def test_bad_input_is_one_message_and_status_2(
+    pairs: list[str], change: dict[str, str], message: str
+) -> None:
+    Path("few.tsv").write_text("".join(f"e{i:03}\te{i:03}\n" for i in range(3)))
+    Path("bad.tsv").write_text("x\te001\n")
+    assert_refused([change.get(word, word) for word in pairs], message)
