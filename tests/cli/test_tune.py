@@ -22,11 +22,15 @@ def test_tune_writes_a_recipe_and_refuses_nonsense(folder: Path) -> None:
 
 def test_what_is_given_is_held_and_told(folder: Path) -> None:
     options = ["--dim", 4, "--budget", "1s", "--trial", "0.3s", "--out", "t"]
-    shown = hale("tune", folder, *options, "--keep-known", "--beta", 2.5, "--seed", 3)
+    held = ["--keep-known", "--beta", 2.5, "--seed", 3, "--block", "all"]
+    shown = hale("tune", folder, *options, *held)
     assert shown.exit_code == 0, shown.stderr
     command = shown.stdout.splitlines()[-1]
     assert command == f"hale train {folder} --recipe t/recipe.toml --seed 3"
-    assert "--beta 2.5 --keep-known --seed 3 --trial 0.3s" in Path("t/recipe.toml").read_text()
+    assert (
+        "--beta 2.5 --keep-known --block all --seed 3 --trial 0.3s"
+        in Path("t/recipe.toml").read_text()
+    )
     trained = hale(*command.split()[1:], "--epochs", 1, "--out", "again", "--json")
     settings = as_json(trained)["settings"]
     assert (settings["beta"], settings["dim"], settings["seed"]) == (2.5, 4, 3)
