@@ -6,13 +6,8 @@ recipes/   tuned settings per data set, strategy and model, and a rule for other
 glossary   the words that are hale's own
 """
 
-from hale.settings.fields import (
-    BY_SYSTEM,
-    DEFAULT_BUDGET_SECONDS,
-    DEFAULT_QUERIES,
-    Flags,
-    Settings,
-)
+from hale.settings.fields import DEFAULT_BUDGET_SECONDS, DEFAULT_QUERIES, Settings
+from hale.settings.flags import BY_SYSTEM, Flags
 from hale.settings.making import by_name, make_settings
 from hale.settings.values import Interval, parse_duration
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from typing import Annotated, ClassVar, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 
+from hale.settings.flags import BY_SYSTEM, Flags
+from hale.settings.frozen import Frozen
 from hale.settings.values import (
     Duration,
     Interval,
@@ -19,25 +20,17 @@ from hale.settings.values import (
 
 DEFAULT_BUDGET_SECONDS = 120.0
 DEFAULT_QUERIES = 100
-BY_SYSTEM = "as suits the model and the strategy"  # told by their classes
 
 
-@dataclass(frozen=True)
-class Flags:
-    """How the command line offers a setting, where its name and default do not say it."""
-
-    names: tuple[str, ...] = ()  # --its-name if empty, with --no-its-name if it is yes or no
-    unset: str | None = None  # in words, what happens where it is not given
-
-
-class Settings(BaseModel):
+class Settings(Frozen):
     """All that decides a training run, with the paper's symbol where it has one.
 
     A run stops at the first of ``budget`` (seconds of training), ``epochs`` and
     ``patience`` that is reached; with none of them given, after two minutes.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+    # Told by name: the system and what ends the run.
+    shown: ClassVar[tuple[str, ...]] = ("model", "dim", "strategy", "budget", "epochs", "patience")
 
     recipe: Annotated[str, BeforeValidator(path_as_text)] = Field(
         "auto",
@@ -261,14 +254,6 @@ class Settings(BaseModel):
         "auto", description="auto, cpu, cuda or mps."
     )
 
-    @model_validator(mode="before")
-    @classmethod
-    def _given(cls, values: Any) -> Any:
-        """None means the default, so it is not given."""
-        if not isinstance(values, dict):
-            return values
-        return {name: value for name, value in values.items() if value is not None}
-
     @model_validator(mode="after")
     def _agree(self) -> Settings:
         self._fill_in()
@@ -287,21 +272,6 @@ class Settings(BaseModel):
                     "of epochs, so that the run can be repeated exactly"
                 )
         return self
-
-    def __repr__(self) -> str:
-        """The system, what ends the run, and how much else is not as it comes."""
-        shown = ["model", "dim", "strategy", "budget", "epochs", "patience"]
-        told = [f"{name}={value!r}" for name in shown if (value := getattr(self, name)) is not None]
-        usual = type(self).model_validate({})
-        others = sum(
-            getattr(self, name) != getattr(usual, name)
-            for name in type(self).model_fields
-            if name not in shown
-        )
-        more = f"; {others} others not as they come: see model_dump()" if others else ""
-        return f"Settings({', '.join(told)}{more})"
-
-    __str__ = __repr__
 
     def block_size(self, num_entities: int) -> int:
         """The entities of a block, of so many; at least one, at most all."""

@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping
 from pydantic import ValidationError
 
 from hale.errors import SettingsError, nearest
-from hale.settings.fields import Flags, Settings
+from hale.settings.fields import Settings
+from hale.settings.flags import Flags
 
 
 def make_settings(**values: object) -> Settings:
