@@ -1,0 +1,213 @@
+"""Group: the processes that train one model together, and what travels between them.
+
+Over torch.distributed: gloo between CPUs, nccl between GPUs (written, not yet tried on any). One
+process alone is a group of one, in which nothing travels; whoever calls it need not know.
+
+A rank that dies or hangs ends every collective with a GroupError that names it: a rank that waits
+too long says so in the group's store, and whoever has not said so after a moment is missing.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from datetime import timedelta
+from typing import TYPE_CHECKING, Literal
+
+import torch
+from torch import Tensor
+
+from hale.errors import GroupError
+
+if TYPE_CHECKING:
+    from torch._C._distributed_c10d import Store
+
+TIMEOUT = 60.0  # seconds that a collective waits for the slowest rank
+MOMENT = 5.0  # seconds in which ranks that waited for another say that they are there
+
+Op = Literal["sum", "max", "min"]
+
+
+class Group:
+    """``size`` processes, of which this is the one numbered ``rank``.
+
+    ``sent`` counts the bytes that this rank has handed to others, by collective: to all others what
+    goes to all of them, and of an all-reduce 2 (P - 1) / P of its size, as a ring sends.
+    """
+
+    def __init__(self, rank: int = 0, size: int = 1, timeout: float = TIMEOUT) -> None:
+        self.rank = rank
+        self.size = size
+        self.timeout = timeout
+        self.device = torch.device("cpu")  # of the tensors that travel
+        self.sent: Counter[str] = Counter()
+        self.calls: Counter[str] = Counter()
+        self._store: Store | None = None
+
+    @classmethod
+    def join(cls, timeout: float = TIMEOUT, device: str = "cpu") -> Group:
+        """The group that torchrun started this process in; one alone where it did not.
+
+        Ranks on GPUs (``device`` cuda) talk by nccl, each on the GPU of its number on its host.
+        """
+        if "RANK" not in os.environ or "WORLD_SIZE" not in os.environ:
+            return cls(timeout=timeout)
+        import torch.distributed as dist
+        from torch.distributed import distributed_c10d as c10d
+        from torch.distributed.rendezvous import rendezvous
+
+        group = cls(int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"]), timeout)
+        if device == "cuda":
+            group.device = torch.device("cuda", int(os.environ.get("LOCAL_RANK", 0)))
+            torch.cuda.set_device(group.device)
+        wait = timedelta(seconds=timeout)
+        try:
+            store, _, _ = next(rendezvous("env://", timeout=wait))
+            store.set_timeout(wait)
+            backend = "nccl" if device == "cuda" else "gloo"
+            dist.init_process_group(
+                backend, store=store, rank=group.rank, world_size=group.size, timeout=wait
+            )
+        except (RuntimeError, ValueError) as error:
+            raise GroupError(
+                f"Rank {group.rank} of {group.size} did not meet the others within {timeout:g} s "
+                f"at {os.environ.get('MASTER_ADDR')}:{os.environ.get('MASTER_PORT')}. Start all "
+                f"ranks, and let them reach each other. ({_first_line(error)})"
+            ) from None
+        group._store = c10d.PrefixStore("hale", store)
+        return group
+
+    def leave(self) -> None:
+        """End the group; nothing travels any more."""
+        if self._store is not None:
+            import torch.distributed as dist
+
+            self._store = None
+            with suppress(RuntimeError):
+                dist.destroy_process_group()
+
+    @property
+    def leads(self) -> bool:
+        """Whether this is rank 0, the one that prints, writes and keeps time."""
+        return self.rank == 0
+
+    # -- what travels ----------------------------------------------------------
+
+    def all_to_all(self, rows: Tensor, counts: Sequence[int], wanted: Sequence[int]) -> Tensor:
+        """Rows (n, ...) to their ranks: the first ``counts[0]`` to rank 0, and so on.
+
+        ``wanted`` says how many come from each rank; they are returned in the order of ranks.
+        """
+        if self._store is None:
+            return rows
+        import torch.distributed as dist
+
+        rows = rows.to(self.device).contiguous()
+        found = rows.new_empty(sum(wanted), *rows.shape[1:])
+        self._count("all_to_all", (len(rows) - counts[self.rank]) * _row_bytes(rows))
+        with self._waiting("all_to_all"):
+            dist.all_to_all_single(found, rows, list(wanted), list(counts))
+        return found
+
+    def all_gather(self, rows: Tensor, counts: Sequence[int]) -> Tensor:
+        """The rows of all ranks, in their order; rank p has ``counts[p]`` of them.
+
+        They travel as many as the most of any rank, so that all send alike.
+        """
+        if self._store is None:
+            return rows
+        import torch.distributed as dist
+
+        most = max(counts)
+        sent = rows.new_zeros(most, *rows.shape[1:], device=self.device)
+        sent[: len(rows)] = rows
+        found = sent.new_empty(self.size * most, *rows.shape[1:])
+        self._count("all_gather", (self.size - 1) * most * _row_bytes(sent))
+        with self._waiting("all_gather"):
+            dist.all_gather_into_tensor(found, sent)
+        if all(count == most for count in counts):
+            return found
+        parts = found.view(self.size, most, *rows.shape[1:])
+        return torch.cat([part[:count] for part, count in zip(parts, counts, strict=True)])
+
+    def all_reduce(self, values: Tensor, op: Op = "sum") -> Tensor:
+        """The sum, or the largest or smallest, of all ranks' values; any shape, kept.
+
+        Sums are of whole numbers: of others they would depend on who adds to whom (engine.exact).
+        """
+        if op == "sum" and values.is_floating_point():
+            raise TypeError("sums of a group are of whole numbers; see engine.exact")
+        if self._store is None:
+            return values
+        import torch.distributed as dist
+
+        found = values.to(self.device, copy=True).contiguous()
+        ops = {"sum": dist.ReduceOp.SUM, "max": dist.ReduceOp.MAX, "min": dist.ReduceOp.MIN}
+        size = found.numel() * found.element_size()
+        self._count("all_reduce", 2 * size * (self.size - 1) // self.size)
+        with self._waiting("all_reduce"):
+            dist.all_reduce(found, ops[op])
+        return found
+
+    def broadcast(self, text: str = "") -> str:
+        """What rank 0 says, to all: a text, such as JSON."""
+        if self._store is None:
+            return text
+        said = torch.tensor(list(text.encode()), dtype=torch.uint8)
+        length = int(self.all_reduce(torch.tensor(len(said) if self.leads else 0), "max"))
+        values = torch.zeros(length, dtype=torch.uint8)
+        if self.leads:
+            values.copy_(said)
+        return bytes(self.all_reduce(values, "max").tolist()).decode()
+
+    def barrier(self) -> None:
+        """Wait until all ranks are here."""
+        self.all_reduce(torch.zeros((), dtype=torch.int64), "max")
+
+    # -- who is missing --------------------------------------------------------
+
+    def _count(self, what: str, size: int) -> None:
+        self.sent[what] += size
+        self.calls[what] += 1
+
+    @contextmanager
+    def _waiting(self, what: str) -> Iterator[None]:
+        """Turn the end of a collective that did not come into an error that names a rank."""
+        try:
+            yield
+        except RuntimeError as error:
+            number = sum(self.calls.values())
+            missing = self._missing(number)
+            who = " and ".join(str(rank) for rank in missing) or "none that can be told"
+            raise GroupError(
+                f"Rank {self.rank} of {self.size} waited in {what} (collective {number:,}) and got "
+                f"no answer; missing: rank {who}. It died, or took longer than {self.timeout:g} s. "
+                f"Start again with --resume, or give a longer --timeout. ({_first_line(error)})"
+            ) from None
+
+    def _missing(self, number: int) -> list[int]:
+        """The ranks that do not say, within a moment, that they waited in this collective too."""
+        assert self._store is not None
+        others = {rank for rank in range(self.size) if rank != self.rank}
+        try:
+            self._store.set(f"waited/{number}/{self.rank}", "yes")
+            late = time.monotonic() + MOMENT
+            while others and time.monotonic() < late:
+                others = {
+                    rank for rank in others if not self._store.check([f"waited/{number}/{rank}"])
+                }
+                time.sleep(0.05)
+        except RuntimeError:  # the store is gone, and with it the process that kept it
+            return sorted(others)
+        return sorted(others)
+
+
+def _row_bytes(rows: Tensor) -> int:
+    return rows.element_size() * (rows[0].numel() if len(rows) else 0)
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).strip().split("\n", 1)[0][:200]
