@@ -155,10 +155,10 @@ def _best_of(work: _Work, relations: list[int], k: int) -> Iterator[MissingFact]
             given = heads[block.rows[rows]]
             fresh = np.stack([given, np.full(len(rows), relation), tails], axis=1)
             best, facts = np.concatenate([best, values]), np.concatenate([facts, fresh])
-            order = np.argsort(-best, kind="stable")[:k]
-            best, facts = best[order], facts[order]
+            best, facts = _first(best, facts, k)
             if block.last:
                 work.asked(len(block.rows))
+    best, facts = _of_all_ranks(work, best, facts, k)
     graph = work.graph
     sure: list[float | None] = [None] * len(facts)
     if work.calibration is not None:
@@ -175,6 +175,25 @@ def _best_of(work: _Work, relations: list[int], k: int) -> Iterator[MissingFact]
             score=score,
             probability=None if sure[rank - 1] is None else float(sure[rank - 1] or 0.0),
         )
+
+
+def _first(best: Scores, facts: Ids, k: int) -> tuple[Scores, Ids]:
+    """The k best facts (n, 3), equal ones by their ids."""
+    order = np.lexsort((facts[:, TAIL], facts[:, HEAD], facts[:, RELATION], -best))[:k]
+    return best[order], facts[order]
+
+
+def _of_all_ranks(work: _Work, best: Scores, facts: Ids, k: int) -> tuple[Scores, Ids]:
+    """The k best of what the ranks found that share the entities."""
+    group = work.run.model.entity.group
+    if group.size == 1:
+        return best, facts
+    counts = torch.zeros(group.size, dtype=torch.int64)
+    counts[group.rank] = len(best)
+    counts = group.all_reduce(counts)
+    table = torch.from_numpy(np.concatenate([best[:, None].astype(np.float64), facts], axis=1))
+    every = group.all_gather(table, counts.tolist()).cpu().numpy()  # ids are exact below 2^53
+    return _first(every[:, 0].astype(np.float32), every[:, 1:].astype(np.int64), k)
 
 
 def _find_each(work: _Work, relations: list[int], k: int) -> Iterator[AnswerArrays]:

@@ -163,6 +163,10 @@ class Group:
             values.copy_(said)
         return bytes(self.all_reduce(values, "max").tolist()).decode()
 
+    def any(self, flag: bool) -> bool:
+        """Whether any rank says so."""
+        return bool(self.all_reduce(torch.tensor(int(flag)), "max"))
+
     def barrier(self) -> None:
         """Wait until all ranks are here."""
         self.all_reduce(torch.zeros((), dtype=torch.int64), "max")
@@ -203,6 +207,9 @@ class Group:
         except RuntimeError:  # the store is gone, and with it the process that kept it
             return sorted(others)
         return sorted(others)
+
+
+ALONE = Group()  # one process by itself
 
 
 def _row_bytes(rows: Tensor) -> int:

@@ -28,6 +28,11 @@ class Span(NamedTuple):
     def __len__(self) -> int:
         return self.last - self.first
 
+    def within(self, first: int, last: int) -> Span:
+        """The rows of it that lie between two others; none of them has a place too."""
+        start = min(max(first, self.first), self.last)
+        return Span(start, max(start, min(last, self.last)))
+
     def holds(self, ids: Ids) -> NDArray[np.bool_]:
         """Which rows lie in it: (n,) -> (n,)."""
         return (ids >= self.first) & (ids < self.last)

@@ -12,15 +12,17 @@ from torch import Tensor
 
 from hale.data.keys import Ids, places_in
 from hale.data.known_answers import KnownAnswers
-from hale.engine.topk import merged, top
+from hale.engine.topk import merged, merged_over, top
 from hale.evaluation.candidates import Candidates
 from hale.evaluation.spans import (
     Span,
     chunk_size,
     chunks_of,
+    held,
     refuse_non_finite,
     score_queries,
     spans_of,
+    widest_span,
     width_of,
 )
 from hale.models import Model
@@ -53,7 +55,8 @@ def score_candidates(
     Queries of a relation with few candidates are scored against those alone, so they cost what
     the candidates cost; the others against all entities. So the blocks do not come in the order
     of the queries, but each query's one after the other; one without candidates has none.
-    ``known`` tells which answers to find among them. Memory is that of ``score_queries``.
+    ``known`` tells which answers to find among them. Memory is that of ``score_queries``. Of
+    entities that ranks of a group share, the blocks have those held here, perhaps none.
     """
     asked, which = np.unique(relations, return_inverse=True)
     allowed = [candidates.of(relation) for relation in asked.tolist()]
@@ -70,9 +73,9 @@ def score_candidates(
         scores = scored.scores
         # the given entity where it is no answer to its own query
         own = torch.from_numpy(given[scored.rows]).to(scores.device)
-        columns = torch.searchsorted(scored.entities, own).clamp_max(scores.shape[1] - 1)
+        columns, there = columns_of(scored.entities, own)
         barred = torch.from_numpy(~candidates.loops[relations[scored.rows]]).to(scores.device)
-        out = (barred & (scored.entities[columns] == own)).nonzero().squeeze(1)
+        out = (barred & there).nonzero().squeeze(1)
         scores.index_put_((out, columns[out]), scores.new_tensor(-torch.inf))
         yield scored
 
@@ -98,7 +101,7 @@ def _all_entities(
             out = out.to(scores.device)
             scores.masked_fill_(out[torch.from_numpy(own)] if len(out) > 1 else out, -torch.inf)
         entities = torch.arange(*span, device=scores.device)
-        last = span.last == model.size.num_entities
+        last = span.last == held(model).last
         yield CandidateScores(rows[scored.part], scores, entities, scored.known, last)
 
 
@@ -111,10 +114,13 @@ def _gathered(
     known: KnownAnswers | None,
 ) -> Iterator[CandidateScores]:
     """Queries (m,) ``rows`` of one relation, against the rows of its candidates (K,) alone."""
-    spans = spans_of(0, len(ids), width_of(model))
+    if not len(ids):
+        return
     device = model.entities().device
+    widest = widest_span(0, len(ids), width_of(model))
+    ids = ids[slice(*np.searchsorted(ids, held(model)))]  # those that are held here
+    spans = spans_of(0, len(ids), width_of(model)) or [Span(0, 0)]
     entities = torch.from_numpy(ids).to(device)
-    widest = max((span.last - span.first for span in spans), default=1)
     for part in chunks_of(given[rows], relations[rows], chunk_size(widest), known):
         mine = rows[part]
         head, relation = (torch.from_numpy(x[mine]).to(device) for x in (given, relations))
@@ -156,9 +162,18 @@ def best_candidates(
         values, columns = top(block.scores, k)
         best = merged(best, (values, block.entities[columns]), k)
         if block.last:
-            values, entities = best
+            values, entities = merged_over(model.entity.group, best, k)
             yield block.rows, values.masked_fill(values <= LAST / 2, -torch.inf), entities
             best = None
+
+
+def columns_of(entities: Tensor, wanted: Tensor) -> tuple[Tensor, Tensor]:
+    """Where ids (b,) stand among entities (K,), ascending, and whether they do: (b,), (b,)."""
+    columns = torch.searchsorted(entities, wanted)
+    if not len(entities):
+        return columns, torch.zeros_like(columns, dtype=torch.bool)
+    columns = columns.clamp_max(len(entities) - 1)
+    return columns, entities[columns] == wanted
 
 
 def _outside(ids: Ids | None, span: Span) -> NDArray[np.bool_]:

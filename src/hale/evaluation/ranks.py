@@ -20,14 +20,16 @@ from hale.data.known_answers import KnownAnswers
 from hale.engine import library as kernel
 from hale.engine.counting import Comparison, score_pairs
 from hale.engine.counting import count_above as count_in_registers
+from hale.engine.group import Group
 from hale.evaluation.spans import (
     Scored,
     chunk_size,
     chunks_of,
+    held,
     not_finite_scores,
     refuse_non_finite,
     score_queries,
-    spans_of,
+    widest_span,
     width_of,
 )
 from hale.models import Model
@@ -81,18 +83,29 @@ def count_rivals(
 
     Candidates are the entities from ``first`` to before ``last`` (all), without the other known
     answers. ``targets`` (n,) are the scores of the tails, found here where they are not given:
-    then the tails are among the candidates. Scores that are not finite are refused.
+    then the tails are among the candidates. Scores that are not finite are refused. Ranks of a
+    group that share the entities count those they hold, and add up.
     """
     end = model.size.num_entities if last is None else last
     parts: list[Rivals] = []
     for part in chunks_of(triples[:, 0], triples[:, 1], chunk_size(width_of(model)), known):
         given = None if targets is None else targets[part]
         counted = _in_registers(model, triples[part], known, given, first, end)
-        parts.append(counted or _by_blocks(model, triples[part], known, given, first, end))
+        counted = counted or _by_blocks(model, triples[part], known, given, first, end)
+        parts.append(summed_over(model.entity.group, counted))
     if not parts:
         nothing = torch.empty(0, dtype=torch.long)
         return Rivals(model.entities().new_empty(0), nothing, nothing)
     return Rivals(*(torch.cat(column) for column in zip(*parts, strict=True)))
+
+
+def summed_over(group: Group, counted: Rivals) -> Rivals:
+    """The candidates that all ranks counted, by one all-reduce."""
+    if group.size == 1:
+        return counted
+    counts = torch.stack((counted.higher, counted.no_lower))
+    higher, no_lower = group.all_reduce(counts).to(counts.device)
+    return Rivals(counted.targets, higher, no_lower)
 
 
 def _in_registers(
@@ -101,7 +114,8 @@ def _in_registers(
     """By the kernel, with scores of its own for single pairs; None where it does not run."""
     if type(model).score_all is not Model.score_all or model.similarity == "hyperbolic":
         return None
-    if not kernel.takes(model.entities()):
+    group, (first, last) = model.entity.group, held(model).within(first, last)
+    if group.any(not kernel.takes(model.entities())):
         return None
     head, relation, tail = (torch.tensor(column) for column in triples.T)
     compared = _compared(model, head, relation, first, last)
@@ -116,10 +130,11 @@ def _in_registers(
         return scores.masked_fill_(barred[rows] == entities, LAST)
 
     if targets is None:
-        targets = scores_of(torch.arange(len(tail)), tail)
+        here = ((tail >= first) & (tail < last)).nonzero().squeeze(1)
+        targets = told_to_all(group, len(tail), here, scores_of(here, tail[here]))
         refuse_non_finite(targets)
     higher, no_lower, finite = count_in_registers(compared, targets)
-    if not finite.all():
+    if group.any(not finite.all()):
         raise not_finite_scores()
     # A head that is ruled out was counted by its vector.
     rows = ((barred >= first) & (barred < last)).nonzero().squeeze(1)
@@ -137,10 +152,11 @@ def _compared(model: Model, head: Tensor, relation: Tensor, first: int, last: in
     """What ``model.score_all`` compares, but for heads that are ruled out."""
     own = biases = None
     if model.head_bias is not None and model.tail_bias is not None:
-        own, biases = model.head_bias(head).squeeze(1), model.tail_bias.weight[first:last, 0]
+        own = model.head_bias(head).squeeze(1)
+        biases = model.tail_bias.held(slice(first, last))[:, 0]
     return Comparison(
         queries=model.query(head, relation),
-        entities=model.entities()[first:last],
+        entities=model.entity.held(slice(first, last)),
         by_distance=model.similarity == "l2",
         own=own,
         biases=biases,
@@ -155,15 +171,15 @@ def _by_blocks(
     Where a block does not reach all candidates they are scored twice, first to find the targets:
     a product of another shape might give a target other bits than it has among the candidates.
     """
-    spans = spans_of(first, last, width_of(model))
-    widest = max((span.last - span.first for span in spans), default=1)
+    group, width = model.entity.group, width_of(model)
+    widest = widest_span(first, last, width)
     parts = []
     for part in chunks_of(triples[:, 0], triples[:, 1], chunk_size(widest), known):
         heads, relations, tails = triples[part].T
         asked = torch.tensor(tails, device=model.entities().device)
         blocks = partial(score_queries, model, heads, relations, known, first=first, last=last)
-        one = list(blocks()) if len(spans) == 1 else None
-        target = _targets(one or blocks(), asked) if targets is None else targets[part]
+        one = list(blocks()) if last - first <= widest else None  # the same on all ranks
+        target = _targets(group, one or blocks(), asked) if targets is None else targets[part]
         higher, no_lower = torch.zeros_like(asked), torch.zeros_like(asked)
         for scored in one or blocks():
             above, beside = count_above(scored, target[:, None], asked - scored.first)
@@ -173,15 +189,22 @@ def _by_blocks(
     return Rivals(*(torch.cat(column) for column in zip(*parts, strict=True)))
 
 
-def _targets(blocks: Iterable[Scored], tails: Tensor) -> Tensor:
+def _targets(group: Group, blocks: Iterable[Scored], tails: Tensor) -> Tensor:
     """The scores of the tails (b,) of a chunk, from its blocks: -> (b,)."""
-    found = torch.empty(0)
+    places, found = [], []
     for scored in blocks:
-        found = scored.scores.new_empty(len(tails)) if not len(found) else found
         columns = tails - scored.first
         inside = ((columns >= 0) & (columns < scored.scores.shape[1])).nonzero().squeeze(1)
-        found[inside] = scored.scores[inside, columns[inside]]
-    return found
+        places.append(inside)
+        found.append(scored.scores[inside, columns[inside]])
+    return told_to_all(group, len(tails), torch.cat(places), torch.cat(found))
+
+
+def told_to_all(group: Group, count: int, places: Tensor, scores: Tensor) -> Tensor:
+    """The scores (count,) of which this rank has those at some places (p,), (p,)."""
+    found = scores.new_full((count,), -torch.inf)
+    found[places] = scores.nan_to_num(nan=torch.inf)  # which is refused too, and larger than any
+    return group.all_reduce(found, "max").to(found.device)
 
 
 def count_above(scored: Scored, target: Tensor, tails: Tensor) -> tuple[Tensor, Tensor]:

@@ -15,6 +15,7 @@ from hale.data.graph import GraphSize
 from hale.engine import geometry
 from hale.engine.blocks import Block
 from hale.engine.rows import with_rows
+from hale.engine.steady import steady
 from hale.engine.turns import Rotation
 from hale.errors import SettingsError
 from hale.models.dropout import Dropout
@@ -146,7 +147,7 @@ class Model(nn.Module, ABC):
         return trained._replace(turns=geometry.unit_pairs(trained.turns))
 
     def entities(self) -> Tensor:
-        """All entity vectors (N, d), or (N, d + 1) with heights."""
+        """The entity vectors held here, (N, d) or (N, d + 1): all, unless a group shares them."""
         return self.entity.weight
 
     def look_up(self, block: Block | None, *ids: Tensor) -> tuple[Tensor, ...]:
@@ -270,11 +271,11 @@ class Model(nn.Module, ABC):
 
     def score_rows(self, head: Tensor, relation: Tensor, rows: slice | Tensor) -> Tensor:
         """Scores of some entities, whatever is ruled out: (B,), (B,) -> (B, K)."""
-        queries, entities = self.query(head, relation), self.entities()[rows]
-        scores = self.compare_all(queries, entities, self.curvature(relation))
+        queries, entities = self.query(head, relation), self.entity.held(rows)
+        scores = steady(self.compare_all, queries, entities, self.curvature(relation))
         if self.head_bias is not None and self.tail_bias is not None:
             heads: Tensor = self.head_bias(head)
-            scores = scores + heads + self.tail_bias.weight[rows].T
+            scores = scores + heads + self.tail_bias.held(rows).T
         return scores
 
     def penalty(self, triples: Tensor, power: float) -> Tensor:

@@ -207,11 +207,13 @@ class RunFolder:
                 types=types,
             )
 
-    def read_tensors(self, name: str) -> tuple[dict[str, Tensor], dict[str, Any]]:
-        """The tensors of a file and what is said about them."""
+    def read_tensors(
+        self, name: str, rows: Mapping[str, slice] | None = None
+    ) -> tuple[dict[str, Tensor], dict[str, Any]]:
+        """The tensors of a file and what is said about them; of some, certain ``rows`` alone."""
         path = self._existing(name)
         with self.blaming(name):
-            return read_tensor_file(path, owner=self._owner(name))
+            return read_tensor_file(path, owner=self._owner(name), rows=rows)
 
     def _owner(self, name: str) -> str | None:
         """The id that a file of tensors carries: none if its checksum stands in the header."""

@@ -69,27 +69,37 @@ def write_tensor_file(
 
 
 def read_tensor_file(
-    path: Path, owner: str | None = None
+    path: Path, owner: str | None = None, rows: Mapping[str, slice] | None = None
 ) -> tuple[dict[str, Tensor], dict[str, Any]]:
-    """The tensors of a file and what is said about them.
+    """The tensors of a file and what is said about them; of some, certain ``rows`` alone.
 
     With an ``owner``, a file that carries another, or other bytes than it was written with, is a
-    ValueError.
+    ValueError. The checksum is of all bytes, so it is not checked where only some are read.
     """
+    some = rows or {}
     with safe_open(path, framework="pt") as file:
         metadata = file.metadata() or {}
-        tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+        tensors = {
+            name: file.get_slice(name)[some[name]] if name in some else file.get_tensor(name)
+            for name in file.keys()  # noqa: SIM118
+        }
     if owner is not None:
-        _check(tensors, metadata, owner)
+        _check_owner(metadata, owner)
+        if not some:
+            _check(tensors, metadata)
     return tensors, dict(json.loads(metadata.get("about", "{}")))
 
 
-def _check(tensors: Mapping[str, Tensor], metadata: Mapping[str, str], owner: str) -> None:
-    """Refuse tensors that another run wrote, or that are not as they were written."""
+def _check_owner(metadata: Mapping[str, str], owner: str) -> None:
+    """Refuse tensors that another run wrote."""
     if metadata.get("owner") != owner:
         raise ValueError(
             f"it belongs to another run: it has the id {metadata.get('owner')}, this run {owner}"
         )
+
+
+def _check(tensors: Mapping[str, Tensor], metadata: Mapping[str, str]) -> None:
+    """Refuse tensors that are not as they were written."""
     digest = hashlib.sha256()
     for name in _order(tensors):
         _write(digest.update, tensors[name])

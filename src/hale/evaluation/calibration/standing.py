@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from hale.data.keys import Ids
-from hale.engine.topk import merged, top
+from hale.engine.topk import merged, merged_over, top
 from hale.evaluation.calibration.cardinality import Cardinality
 from hale.evaluation.candidate_scores import score_candidates
 from hale.evaluation.candidates import Candidates
@@ -113,11 +113,14 @@ class Standings:
             values, columns = top(block.scores, depth)
             best = merged(best, (values, block.entities[columns]), depth)
             if block.last:
+                best = merged_over(self.model.entity.group, best, depth)
                 width = best[0].shape[1]
                 scores[block.rows, :width] = best[0].float().cpu().numpy()
                 entities[block.rows, :width] = best[1].cpu().numpy()
                 best = None
         scores[scores <= LAST / 2] = -np.inf
+        if claims is not None:
+            above = self.model.entity.group.all_reduce(torch.from_numpy(above)).cpu().numpy()
         return Lists(
             given=given,
             relations=relations,

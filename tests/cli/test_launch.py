@@ -1,0 +1,58 @@
+"""Commands on ranks: what torchrun is handed, and what a run says to several processes."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from hale.cli.launch import is_rank, leads, without_option
+from hale.training.start import train
+from tests.conftest import ring
+
+
+def test_an_option_is_left_out_however_it_is_written() -> None:
+    given = ["predict", "r", "--ranks", "2", "-k", "3", "--ranks=4", "--ranksome"]
+    assert without_option(given, "--ranks") == ["predict", "r", "-k", "3", "--ranksome"]
+
+
+def test_who_prints(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("RANK", raising=False)
+    assert not is_rank()
+    assert leads()
+    monkeypatch.setenv("TORCHELASTIC_RUN_ID", "job")
+    monkeypatch.setenv("RANK", "1")
+    assert is_rank()
+    assert not leads()
+    monkeypatch.setenv("RANK", "0")
+    assert leads()
+
+
+def hale(*arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "hale", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=False, env={**os.environ})
+
+
+def test_two_ranks_answer_as_one(tmp_path: Path) -> None:
+    """Each command prints once, and a table is written once."""
+    run = str(tmp_path / "run")
+    train(ring(96), out=run, model="rote", dim=8, epochs=3, batch_size=64, threads=1)
+    asked = ["predict", run, "--head", "e003", "--relation", "next", "--json"]
+    one, two = hale(*asked), hale(*asked, "--ranks", "2")
+    assert two.returncode == 0, two.stderr
+    assert json.loads(two.stdout) == json.loads(one.stdout)
+    written = [tmp_path / "one.tsv", tmp_path / "two.tsv"]
+    for path, more in zip(written, ([], ["--ranks", "2"]), strict=True):
+        done = hale("discover", run, "-k", "20", "--out", str(path), *more)
+        assert done.returncode == 0, done.stderr
+    assert written[0].read_text() == written[1].read_text()
+
+
+def test_no_run_starts_no_ranks(tmp_path: Path) -> None:
+    done = hale("evaluate", str(tmp_path / "none"), "--ranks", "2")
+    assert done.returncode == 2
+    assert done.stderr.count("error:") == 1
