@@ -9,8 +9,9 @@ import sys
 from pathlib import Path
 
 import pytest
+import typer
 
-from hale.cli.launch import is_rank, leads, without_option
+from hale.cli.launch import is_rank, leads, refuse_ranks, without_option
 from hale.training.start import train
 from tests.conftest import ring
 
@@ -30,6 +31,17 @@ def test_who_prints(monkeypatch: pytest.MonkeyPatch) -> None:
     assert not leads()
     monkeypatch.setenv("RANK", "0")
     assert leads()
+
+
+def test_what_needs_all_rows_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TORCHELASTIC_RUN_ID", "job")
+    monkeypatch.setenv("RANK", "0")
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    with pytest.raises(typer.BadParameter, match="hale why is for one process"):
+        refuse_ranks("why")
+    refuse_ranks("evaluate")
+    monkeypatch.setenv("WORLD_SIZE", "1")
+    refuse_ranks("why")
 
 
 def hale(*arguments: str) -> subprocess.CompletedProcess[str]:

@@ -9,6 +9,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import typer
+
 from hale.errors import GroupError
 
 if TYPE_CHECKING:
@@ -28,6 +30,20 @@ def is_rank() -> bool:
 def leads() -> bool:
     """Whether it is to print: alone, or the first of its group."""
     return not is_rank() or os.environ["RANK"] == "0"
+
+
+# Commands that ranks of a group run together. The others need all rows or write by themselves:
+# reasons for a fact, an index, a map, an update, a fit of probabilities.
+RANKED = ("train", "evaluate", "predict", "discover", "neighbors")
+
+
+def refuse_ranks(command: str) -> None:
+    """Refuse a command that torchrun started several times over, if it is for one process."""
+    if is_rank() and os.environ.get("WORLD_SIZE") != "1" and command not in RANKED:
+        raise typer.BadParameter(
+            f"hale {command} is for one process: it needs all rows of the run. Start it without "
+            f"torchrun, where they fit. On ranks run {', '.join(RANKED)}."
+        )
 
 
 def launch(ranks: int, out: Path | None = None, *, restarts: int = RESTARTS) -> None:
