@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 PAGES := src/hale/serve/static/explore.js
 
-.PHONY: install setup demo explore wheel browser-test test test-without-compiler check mutants sanitize format clean
+.PHONY: install setup demo explore wheel browser-test cluster-test test test-without-compiler check mutants sanitize format clean
 
 install: .venv/.demo
 
@@ -59,6 +59,10 @@ browser-test: setup
 	@if ! command -v chromedriver > /dev/null; then echo 'browser tests left out: no chromedriver'; \
 	elif ! test -f $(PAGES); then echo 'browser tests left out: the pages are not built'; \
 	else $(BIN)/python -m pytest -m browser tests/browser; fi
+
+# Ranks under torchrun: the same weights of wordnet on one to four, and after fifty kills.
+cluster-test: setup
+	$(BIN)/python -m pytest -m cluster tests/training/test_cluster.py
 
 # The package as a machine without a compiler has it: hale must say that it runs on torch tiles and
 # why, and be right all the same. It shares every other package with .venv.

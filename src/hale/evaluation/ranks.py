@@ -103,12 +103,29 @@ def _in_registers(
         return None
     if not kernel.takes(model.entities()):
         return None
-    head, relation, tail = (torch.tensor(column) for column in triples.T)
+    head, relation = (torch.tensor(column) for column in triples.T[:2])
     compared = _compared(model, head, relation, first, last)
     if not compared.fits():
         return None
     out = model.ruled_out(relation)
     barred = torch.where(out, head, -1) if out is not None else torch.full_like(head, -1)
+    return counted_in_registers(compared, barred, triples, known, targets, first, last)
+
+
+def counted_in_registers(
+    compared: Comparison,
+    barred: Tensor,
+    triples: Ids,
+    known: KnownAnswers,
+    targets: Tensor | None,
+    first: int,
+    last: int,
+) -> Rivals:
+    """The rivals of triples (n, 3) among the entities compared, those from ``first`` to ``last``.
+
+    ``barred`` (n,) are heads that are no answers to their own queries, -1 where they are.
+    """
+    tail = torch.tensor(triples[:, 2])
 
     def scores_of(rows: Tensor, entities: Tensor) -> Tensor:
         """The scores of some pairs, of what is ruled out too."""
