@@ -60,9 +60,10 @@ browser-test: setup
 	elif ! test -f $(PAGES); then echo 'browser tests left out: the pages are not built'; \
 	else $(BIN)/python -m pytest -m browser tests/browser; fi
 
-# Many ranks, and hosts in network namespaces, which need root and iproute2.
+# Ranks under torchrun: the same weights of wordnet on one to four, after fifty kills, and on hosts
+# in network namespaces, which need root and iproute2.
 cluster-test: setup
-	$(BIN)/python -m pytest -m cluster tests
+	$(BIN)/python -m pytest -m cluster tests/training/test_cluster.py tests/lab/bench
 
 # The package as a machine without a compiler has it: hale must say that it runs on torch tiles and
 # why, and be right all the same. It shares every other package with .venv.

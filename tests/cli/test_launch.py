@@ -1,70 +1,44 @@
-"""Commands on ranks: what torchrun is handed, and what a run says to several processes."""
-
 from __future__ import annotations
 
-import json
 import os
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-import typer
 
-from hale.cli.launch import is_rank, leads, refuse_ranks, without_option
-from hale.training.start import train
-from tests.conftest import ring
+from hale.cli import launch
 
 
-def test_an_option_is_left_out_however_it_is_written() -> None:
-    given = ["predict", "r", "--ranks", "2", "-k", "3", "--ranks=4", "--ranksome"]
-    assert without_option(given, "--ranks") == ["predict", "r", "-k", "3", "--ranksome"]
+@pytest.mark.parametrize(
+    ("given", "left"),
+    [
+        (["train", "g", "--ranks", "2", "--dim", "8"], ["train", "g", "--dim", "8"]),
+        (["train", "--ranks=2", "g"], ["train", "g"]),
+        (["train", "g"], ["train", "g"]),
+    ],
+)
+def test_an_option_is_taken_out(given: list[str], left: list[str]) -> None:
+    assert launch.without_option(given, "--ranks") == left
 
 
-def test_who_prints(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_torchrun_takes_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    called: list[list[str]] = []
+    monkeypatch.setattr(os, "execv", lambda _path, arguments: called.append(arguments))
+    monkeypatch.setattr(sys, "argv", ["hale", "train", "wordnet", "--ranks", "3"])
+    monkeypatch.setenv("OMP_NUM_THREADS", "5")
+    launch.launch(3, Path("runs/x"))
+    (arguments,) = called
+    assert arguments[1:3] == ["-m", "torch.distributed.run"]
+    at = arguments.index("--nproc-per-node")
+    assert arguments[at + 1] == "3"
+    assert arguments[-6:] == ["-m", "hale", "train", "wordnet", "--out", "runs/x"]
+
+
+def test_who_is_a_rank(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("RANK", raising=False)
-    assert not is_rank()
-    assert leads()
-    monkeypatch.setenv("TORCHELASTIC_RUN_ID", "job")
+    assert not launch.is_rank()
+    assert launch.leads()
+    monkeypatch.setenv("TORCHELASTIC_RUN_ID", "none")
     monkeypatch.setenv("RANK", "1")
-    assert is_rank()
-    assert not leads()
-    monkeypatch.setenv("RANK", "0")
-    assert leads()
-
-
-def test_what_needs_all_rows_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TORCHELASTIC_RUN_ID", "job")
-    monkeypatch.setenv("RANK", "0")
-    monkeypatch.setenv("WORLD_SIZE", "2")
-    with pytest.raises(typer.BadParameter, match="hale why is for one process"):
-        refuse_ranks("why")
-    refuse_ranks("evaluate")
-    monkeypatch.setenv("WORLD_SIZE", "1")
-    refuse_ranks("why")
-
-
-def hale(*arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "hale", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, check=False, env={**os.environ})
-
-
-def test_two_ranks_answer_as_one(tmp_path: Path) -> None:
-    """Each command prints once, and a table is written once."""
-    run = str(tmp_path / "run")
-    train(ring(96), out=run, model="rote", dim=8, epochs=3, batch_size=64, threads=1)
-    asked = ["predict", run, "--head", "e003", "--relation", "next", "--json"]
-    one, two = hale(*asked), hale(*asked, "--ranks", "2")
-    assert two.returncode == 0, two.stderr
-    assert json.loads(two.stdout) == json.loads(one.stdout)
-    written = [tmp_path / "one.tsv", tmp_path / "two.tsv"]
-    for path, more in zip(written, ([], ["--ranks", "2"]), strict=True):
-        done = hale("discover", run, "-k", "20", "--out", str(path), *more)
-        assert done.returncode == 0, done.stderr
-    assert written[0].read_text() == written[1].read_text()
-
-
-def test_no_run_starts_no_ranks(tmp_path: Path) -> None:
-    done = hale("evaluate", str(tmp_path / "none"), "--ranks", "2")
-    assert done.returncode == 2
-    assert done.stderr.count("error:") == 1
+    assert launch.is_rank()
+    assert not launch.leads()

@@ -17,9 +17,9 @@ from typer.core import TyperCommand, TyperGroup
 
 from hale import __version__
 from hale.cli import INTERRUPTED
+from hale.cli.asking import refuse_ranks
 from hale.cli.controls import PlainConsole, escape_controls, json_line
 from hale.cli.groups import COMMAND_GROUPS, grouped
-from hale.cli.launch import refuse_ranks
 from hale.errors import HaleError, HaleWarning
 
 if TYPE_CHECKING:

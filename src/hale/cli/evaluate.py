@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from hale.cli.app import err, out, print_json, reporting
-from hale.cli.launch import asking_ranks
+from hale.cli.asking import asking_ranks
 from hale.cli.options import Device, Json, OfType, Ranks, RunPath, Threads, TypeRelation, Within
 from hale.errors import RunError
 

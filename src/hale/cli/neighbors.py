@@ -7,8 +7,8 @@ from typing import Annotated
 import typer
 
 from hale.cli.app import out, print_json, reporting
+from hale.cli.asking import asking_ranks
 from hale.cli.completion import complete_entity
-from hale.cli.launch import asking_ranks
 from hale.cli.options import Device, Json, OfType, Ranks, RunPath, TypeRelation, Within
 
 

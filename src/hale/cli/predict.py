@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from hale.cli.app import err, out, print_json, reporting, tell_file, tell_meaning
+from hale.cli.asking import asking_ranks, leading_file
 from hale.cli.completion import complete_entity, complete_relation
-from hale.cli.launch import asking_ranks, leading_file
 from hale.cli.options import (
     Anything,
     Device,

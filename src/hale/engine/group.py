@@ -12,7 +12,7 @@ from __future__ import annotations
 import os
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import timedelta
 from typing import TYPE_CHECKING, Literal
@@ -127,7 +127,8 @@ class Group:
         found = sent.new_empty(self.size * most, *rows.shape[1:])
         self._count("all_gather", (self.size - 1) * most * _row_bytes(sent))
         with self._waiting("all_gather"):
-            dist.all_gather_into_tensor(found, sent)
+            gather = getattr(dist, "all_gather_single", None) or dist.all_gather_into_tensor
+            gather(found, sent)
         if all(count == most for count in counts):
             return found
         parts = found.view(self.size, most, *rows.shape[1:])
@@ -162,6 +163,28 @@ class Group:
         if self.leads:
             values.copy_(said)
         return bytes(self.all_reduce(values, "max").tolist()).decode()
+
+    def prepared(self, work: Callable[[], str]) -> str:
+        """What rank 0 makes of some work, for all, however long it takes: others wait."""
+        if not self.leads:
+            assert self._store is not None
+            with self._waiting("prepared"):
+                while not self._store.check(["prepared"]):
+                    time.sleep(0.1)
+                text: str = self._store.get("prepared").decode()
+        else:
+            text = work()
+            if self._store is not None:
+                self._store.set("prepared", text)
+        self.barrier()
+        if self.leads and self._store is not None:
+            self._store.delete_key("prepared")
+        return text
+
+    def lead(self, value: float) -> float:
+        """What rank 0 has of a number, for all."""
+        mine = value if self.leads else -torch.inf
+        return float(self.all_reduce(torch.tensor(mine, dtype=torch.float64), "max"))
 
     def any(self, flag: bool) -> bool:
         """Whether any rank says so."""

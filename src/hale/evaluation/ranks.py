@@ -20,7 +20,7 @@ from hale.data.known_answers import KnownAnswers
 from hale.engine import library as kernel
 from hale.engine.counting import Comparison, score_pairs
 from hale.engine.counting import count_above as count_in_registers
-from hale.engine.group import Group
+from hale.engine.group import ALONE, Group
 from hale.evaluation.spans import (
     Scored,
     chunk_size,
@@ -117,12 +117,31 @@ def _in_registers(
     group, (first, last) = model.entity.group, held(model).within(first, last)
     if group.any(not kernel.takes(model.entities())):
         return None
-    head, relation, tail = (torch.tensor(column) for column in triples.T)
+    head, relation = (torch.tensor(column) for column in triples.T[:2])
     compared = _compared(model, head, relation, first, last)
     if not compared.fits():
         return None
     out = model.ruled_out(relation)
     barred = torch.where(out, head, -1) if out is not None else torch.full_like(head, -1)
+    return counted_in_registers(compared, barred, triples, known, targets, first, last, group)
+
+
+def counted_in_registers(
+    compared: Comparison,
+    barred: Tensor,
+    triples: Ids,
+    known: KnownAnswers,
+    targets: Tensor | None,
+    first: int,
+    last: int,
+    group: Group = ALONE,
+) -> Rivals:
+    """The rivals of triples (n, 3) among the entities compared, those from ``first`` to ``last``.
+
+    ``barred`` (n,) are heads that are no answers to their own queries, -1 where they are. Ranks of
+    a ``group`` find targets, and faults, together.
+    """
+    tail = torch.tensor(triples[:, 2])
 
     def scores_of(rows: Tensor, entities: Tensor) -> Tensor:
         """The scores of some pairs, of what is ruled out too."""

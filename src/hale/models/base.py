@@ -14,11 +14,12 @@ from torch.nn import functional
 from hale.data.graph import GraphSize
 from hale.engine import geometry
 from hale.engine.blocks import Block
+from hale.engine.randomness import draw_rows
 from hale.engine.rows import with_rows
 from hale.engine.steady import steady
 from hale.engine.turns import Rotation
 from hale.errors import SettingsError
-from hale.models.dropout import Dropout
+from hale.models.dropout import Dropout, drawn_key
 from hale.models.model_options import Similarity
 from hale.models.tables import Table, relation_table
 
@@ -97,16 +98,15 @@ class Model(nn.Module, ABC):
                 [f"heights: they go with l2, and this compares by {self.similarity}"]
             )
         self.entity = Table(size.num_entities, dim + heights)
-        nn.init.normal_(self.entity.weight, std=init_scale)
+        draw_rows(self.entity.weight, init_scale, drawn_key(), size.first)
         self.free_scale = relation_table(size, 1)
         nn.init.constant_(self.free_scale.weight, ONE)
         self.head_bias: Table | None = None
         self.tail_bias: Table | None = None
         if self.own_biases if biases is None else biases:
-            self.head_bias = Table(size.num_entities, 1)
-            self.tail_bias = Table(size.num_entities, 1)
-            nn.init.zeros_(self.head_bias.weight)
-            nn.init.zeros_(self.tail_bias.weight)
+            self.head_bias, self.tail_bias = (Table(size.num_entities, 1) for _ in range(2))
+            for table in (self.head_bias, self.tail_bias):
+                nn.init.zeros_(table.weight)
         self.dropout = Dropout(dropout)
         self.may_loop: Tensor | None  # (2R, 1), kept with the weights
         free = torch.ones(2 * size.num_relations, 1, dtype=torch.bool)
@@ -227,10 +227,7 @@ class Model(nn.Module, ABC):
         return (heads + tails.view(len(head), -1)).view_as(tail)
 
     def ruled_out(self, relation: Tensor) -> Tensor | None:
-        """Whether a head is no answer to its own query: (B,) -> (B,); None where it always is.
-
-        Which relations join an entity to itself is known from train, not from the vectors.
-        """
+        """Whether a head is no answer to its own query: (B,) -> (B,); None where it always is."""
         if self.may_loop is None:
             return None
         return ~self.may_loop.index_select(0, relation).squeeze(1)
@@ -281,12 +278,14 @@ class Model(nn.Module, ABC):
     def penalty(self, triples: Tensor, power: float) -> Tensor:
         """The mean over triples (B, 3) of sum |h|^p + sum |t|^p + sum |r|^p, r all of its rows.
 
-        With p = 3 the nuclear 3-norm of Lacroix et al. (2018). Powers of relation tables are
-        taken once per row, not once per triple. Heights are left alone.
+        With p = 3 the nuclear 3-norm of Lacroix et al. (2018). Heights are left alone.
         """
         head, relation, tail = triples.unbind(dim=1)
-        rows = self.entity(torch.cat((head, tail)))[:, : self.dim]
-        total = 2 * self.sizes(rows).pow(power).sum(dim=-1).mean()
+        return self.penalty_of(self.entity(torch.cat((head, tail))), relation, power)
+
+    def penalty_of(self, rows: Tensor, relation: Tensor, power: float) -> Tensor:
+        """Of heads and tails looked up: (2B, d), (B,). Powers of relations are taken once a row."""
+        total = 2 * self.sizes(rows[:, : self.dim]).pow(power).sum(dim=-1).mean()
         for table in self.relation_rows():
             total = total + self.sizes(table).pow(power).flatten(1).sum(dim=-1)[relation].mean()
         return total

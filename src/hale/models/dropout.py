@@ -39,7 +39,7 @@ class Dropout(nn.Module):
 
 def drawn_key(generator: torch.Generator | None = None) -> int:
     """32 bits of a generator, PyTorch's own unless one is given."""
-    return int(torch.randint(1 << 32, (), generator=generator))
+    return int(torch.randint(1 << 32, (), generator=generator, device="cpu"))
 
 
 def drawn_mask(count: int, lost: int, key: int) -> Tensor:

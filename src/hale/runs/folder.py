@@ -9,6 +9,7 @@
     metrics.json           how training went, and the reports of evaluations
     checkpoint.safetensors the state to resume from: weights, optimiser, clock
     origin.json            of a run that was updated: what was added and removed, and its effect
+    ranks/                 of a run on several ranks: their shards of the state, triples to map
     review.jsonl           one decision of a person a line; a run that is overwritten hands it on
 
 The folder appears whole under its name, and every later write goes to a
@@ -46,13 +47,14 @@ from hale.data.vocabulary import Vocabulary
 from hale.errors import RunError
 from hale.runs.blame import blaming_disk, blaming_file
 from hale.runs.header import SETTINGS, check_files, make_header, read_header, settings_in
-from hale.runs.tensor_file import read_tensor_file, write_tensor_file
+from hale.runs.tensor_file import InParts, read_tensor_file, write_tensor_file
 from hale.settings import Settings
 
 TRIPLES, MODEL = "triples.safetensors", "model.safetensors"
 CHECKPOINT, TYPES = "checkpoint.safetensors", "types.tsv"
 HISTORY, METRICS, ORIGIN = "history.jsonl", "metrics.json", "origin.json"
 REVIEW = "review.jsonl"
+RANKS = "ranks"
 
 
 class RunFolder:
@@ -69,7 +71,7 @@ class RunFolder:
         path: str | Path,
         settings: Settings,
         graph: Graph,
-        weights: Mapping[str, Tensor],
+        weights: Mapping[str, Tensor] | None,
         *,
         overwrite: bool = False,
         step: int = 0,
@@ -78,7 +80,8 @@ class RunFolder:
     ) -> RunFolder:
         """A new folder with everything a run is made of; it appears whole or not at all.
 
-        The weights are those of a step; if not ``trained``, whoever loads them is told. ``fill``
+        The weights are those of a step, None where they come later, from several ranks; if not
+        ``trained``, whoever loads them is told. ``fill``
         writes more files into it before it appears. What people decided about facts is theirs: the
         review of a run that is replaced goes into the new folder.
         """
@@ -89,7 +92,8 @@ class RunFolder:
             fresh._write_graph(graph)
             fresh.write_json(SETTINGS, make_header(settings, graph, waiting))
             about = {"step": step} | ({} if trained else {"untrained": True})
-            fresh.write_tensors(MODEL, weights, about)
+            if weights is not None:
+                fresh.write_tensors(MODEL, weights, about)
             if fill is not None:
                 fill(fresh)
             fresh.keep_review(target)
@@ -128,7 +132,7 @@ class RunFolder:
             write_text(self.path / name, text)
 
     def write_tensors(
-        self, name: str, tensors: Mapping[str, Tensor], about: Mapping[str, Any]
+        self, name: str, tensors: Mapping[str, Tensor | InParts], about: Mapping[str, Any]
     ) -> None:
         """A safetensors file with ``about`` as JSON in its header.
 

@@ -55,8 +55,9 @@ class Summary:
     validation_seconds: float | None  # None where a kill left nobody to tell
     validation_sample: int  # triples that validation ranks while training
     kept_step: int  # the step whose state validation kept
-    threads: int | None
+    threads: int | None  # of each rank
     device: str | None
+    ranks: int = 1  # processes that trained it together
 
 
 @dataclass
