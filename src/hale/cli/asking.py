@@ -41,7 +41,6 @@ def asking_ranks(ranks: int | None, run: Path, device: str = "cpu") -> Iterator[
     Rank 0 alone prints; what goes wrong between ranks is told by whoever meets it.
     """
     from hale.cli.app import err, out
-    from hale.engine.device import choose_device
     from hale.engine.group import ALONE, Group
     from hale.runs.folder import RunFolder
 
@@ -54,7 +53,7 @@ def asking_ranks(ranks: int | None, run: Path, device: str = "cpu") -> Iterator[
     if not leads():
         out.quiet = err.quiet = True
         sys.stdout = open(os.devnull, "w")  # noqa: SIM115, PTH123
-    group = Group.join(device=choose_device(device).type)
+    group = Group.join(device="cuda" if device == "cuda" else "cpu")
     try:
         yield group
     except GroupError:

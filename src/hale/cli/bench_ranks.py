@@ -67,7 +67,8 @@ def ranks(
     for count in counts:
         asked = Asked(count, dim, batch_size, queries, block, steps)
         rows += rank_rows(numbers, asked, line, follow=_tell)
-    result = _kept(out_file) | {"machine": machine(), "hosts" if namespaces else "local": rows}
+    result, kind = _kept(out_file), "hosts" if namespaces else "local"
+    result |= {"machine": machine(), kind: beside(result.get(kind, []), rows)}
     if out_file is not None:
         out_file.parent.mkdir(parents=True, exist_ok=True)
         write_json(out_file, result, indent=1)
@@ -78,6 +79,12 @@ def ranks(
         write_page(result, page, None if picture is None else picture.as_posix())
     if as_json:
         print_json(result)
+
+
+def beside(before: list[dict[str, Any]], rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Rows with those measured before, which go where they were measured again."""
+    found = {(row["entities"], row["ranks"]): row for row in (*before, *rows)}
+    return [found[key] for key in sorted(found)]
 
 
 def _tell(row: dict[str, Any]) -> None:

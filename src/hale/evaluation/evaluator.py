@@ -148,7 +148,10 @@ def evaluate_model(
         asked = _with_targets(graph.both_directions(triples), limited, split)
         ranks = ranks_among(model, asked, limited.candidates, known, ties=ties)
     else:
-        places, ranks = rank_gradually(rank, triples, most=sample, seconds=seconds, follow=follow)
+        agreed = model.entity.group.lead
+        places, ranks = rank_gradually(
+            rank, triples, most=sample, seconds=seconds, follow=follow, agreed=agreed
+        )
         triples = triples[places]
         asked = graph.both_directions(triples)
     if limited is not None:

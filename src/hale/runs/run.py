@@ -187,8 +187,10 @@ RunSource = Run | str | Path  # what stands for a run: itself, or the path of it
 def load_run(path: str | Path, *, device: str = "auto", group: Group = ALONE) -> Run:
     """Load a run from its folder, also one that was killed while training.
 
-    Of the entities, each rank of a ``group`` reads and holds its span; all ask it together then.
+    Of the entities, each rank of a ``group`` reads and holds its span, on its CPU unless told
+    otherwise; all ask it together then.
     """
+    place = choose_device("cpu" if device == "auto" and group.size > 1 else device)
     folder = RunFolder(path)
     stamp = folder.stamp() if folder.has(SETTINGS) and folder.has(MODEL) else None
     settings, graph = folder.read_settings(), folder.read_graph()
@@ -227,7 +229,7 @@ def load_run(path: str | Path, *, device: str = "auto", group: Group = ALONE) ->
     return Run(
         settings=settings,
         graph=graph,
-        model=share(model.to(choose_device(device)).eval(), group, len(graph.entities)),
+        model=share(model.to(place).eval(), group, len(graph.entities)),
         summary=summary,
         history=history,
         metrics=metrics,

@@ -116,7 +116,9 @@ def _foretold(rows: Sequence[Row], cores: int) -> list[str]:
         "",
         f"fitted on up to {FITTED} ranks: C = {1e3 * costs.computing:.2f} ms is computed of a step "
         f"whatever the ranks, F = {1e3 * costs.each:.2f} ms by each rank anyway, and a message "
-        f"costs o = {1e6 * costs.message:.0f} us beyond its wire. Hops and bytes are counted.",
+        f"costs o = {1e6 * costs.message:.0f} us beyond its wire. Hops and bytes are counted. "
+        "That o is of this machine, whose few cores also carry the frames and wake one rank after "
+        "the other; on hosts with cores of their own it is less.",
         "",
         "| ranks | measured, ms | by the model, ms | | |",
         "|---|---|---|---|---|",
@@ -149,9 +151,10 @@ def plot_ranks(result: Mapping[str, Any], target: Path) -> None:
         left.axvline(FITTED * 2**0.5, linestyle=":", color="0.7")
     several = [row for row in rows if row["ranks"] > 1]
     places = [row["ranks"] for row in several]
-    right.loglog(places, [row["sent_bytes"] / 1e3 for row in several], "o", label="counted")
+    right.semilogx(places, [row["sent_bytes"] / 1e3 for row in several], "o", label="counted")
     formula = [row["formula_bytes"] / 1e3 for row in several]
-    right.loglog(places, formula, "-", color="0.4", label="formula")
+    right.semilogx(places, formula, "-", color="0.4", label="formula")
+    right.set_ylim(bottom=0)
     left.set_ylabel("milliseconds a step")
     right.set_ylabel("KB that a rank sends a step")
     for axes, numbers in ((left, ranks), (right, places)):
