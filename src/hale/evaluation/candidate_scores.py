@@ -12,10 +12,10 @@ from torch import Tensor
 
 from hale.data.keys import Ids, places_in
 from hale.data.known_answers import KnownAnswers
+from hale.engine.shards import Span
 from hale.engine.topk import merged, merged_over, top
 from hale.evaluation.candidates import Candidates
 from hale.evaluation.spans import (
-    Span,
     chunk_size,
     chunks_of,
     held,

@@ -222,7 +222,8 @@ def _targets(group: Group, blocks: Iterable[Scored], tails: Tensor) -> Tensor:
 def told_to_all(group: Group, count: int, places: Tensor, scores: Tensor) -> Tensor:
     """The scores (count,) of which this rank has those at some places (p,), (p,)."""
     found = scores.new_full((count,), -torch.inf)
-    found[places] = scores.nan_to_num(nan=torch.inf)  # which is refused too, and larger than any
+    # infinity is refused as NaN is, and larger than any
+    found[places] = scores.masked_fill(scores.isnan(), torch.inf)
     return group.all_reduce(found, "max").to(found.device)
 
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 
 import pytest
 
 from hale.errors import HaleError, InputError
-from hale.lab.bench import hosts as module
 from hale.lab.bench.hosts import Hosts, Line, check_tools
 
 
@@ -21,7 +21,7 @@ def test_who_may_not_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_missing_tool_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: 0)
-    monkeypatch.setattr(module.shutil, "which", lambda name: None if name == "tc" else name)
+    monkeypatch.setattr(shutil, "which", lambda name: None if name == "tc" else name)
     with pytest.raises(HaleError, match="'tc'.*apt-get install iproute2"):
         check_tools()
 
@@ -77,7 +77,8 @@ def exchange(left: list[subprocess.Popen[str]]) -> None:
 
 @pytest.mark.cluster
 def test_a_message_takes_its_time_and_nothing_stays() -> None:
-    before, left = namespaces(), []
+    before = namespaces()
+    left: list[subprocess.Popen[str]] = []
     with pytest.raises(KeyboardInterrupt):
         exchange(left)
     assert namespaces() == before

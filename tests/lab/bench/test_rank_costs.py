@@ -20,22 +20,21 @@ def seen(ranks: int, seconds: float = 0.0) -> Observed:
 
 
 def test_by_hand() -> None:
-    """4 ranks on 2 cores: (C + 4 F) / 2, 30 hops of 1.5 ms, 40 KB at 100 MB/s."""
-    costs = Costs(computing=0.02, each=0.01, message=5e-4)
-    assert costs.step(seen(4)) == pytest.approx(0.03 + 30 * 1.5e-3 + 4e-4)
-    assert costs.step(seen(1)) == pytest.approx(0.03 + 1e-4)
+    """4 ranks on 2 cores: C / 2, 30 hops of 1.5 ms, 40 KB at 100 MB/s."""
+    costs = Costs(computing=0.02, message=5e-4)
+    assert costs.step(seen(4)) == pytest.approx(0.01 + 30 * 1.5e-3 + 4e-4)
+    assert costs.step(seen(1)) == pytest.approx(0.02 + 1e-4)
 
 
 def test_what_made_the_times_is_found() -> None:
-    costs = Costs(computing=0.02, each=0.004, message=2e-4)
+    costs = Costs(computing=0.02, message=2e-4)
     found = fit_costs([seen(ranks, costs.step(seen(ranks))) for ranks in (1, 2, 4, 8)])
     assert found.computing == pytest.approx(costs.computing)
-    assert found.each == pytest.approx(costs.each)
     assert found.message == pytest.approx(costs.message)
 
 
 def test_no_cost_is_negative() -> None:
     """Times below what the line alone takes: messages are then free, not a gain."""
     found = fit_costs([seen(1, 0.02), seen(2, 0.012), seen(4, 0.011), seen(8, 0.012)])
-    assert min(found.computing, found.each, found.message) >= 0
+    assert found.computing > 0
     assert found.message == 0

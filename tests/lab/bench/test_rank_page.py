@@ -10,7 +10,7 @@ import pytest
 from hale.lab.bench.rank_costs import Costs
 from hale.lab.bench.rank_page import costs_of, observed, plot_ranks, write_page
 
-COSTS = Costs(computing=0.02, each=0.004, message=2e-4)
+COSTS = Costs(computing=0.02, message=2e-4)
 
 
 def row(
@@ -59,7 +59,7 @@ def test_more_than_eight_ranks_are_foretold(tmp_path: Path) -> None:
     """The model is not fitted on 16, which take twice as long as it says."""
     found = costs_of(result()["hosts"], 2)
     assert found is not None
-    assert found.each == pytest.approx(COSTS.each)
+    assert found.message == pytest.approx(COSTS.message)
     write_page(result(), tmp_path / "ranks.md", None)
     lines = (tmp_path / "ranks.md").read_text().splitlines()
     assert [line.endswith("-50 % | foretold |") for line in lines if "| 16 |" in line][-1]

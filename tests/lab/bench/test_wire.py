@@ -58,3 +58,13 @@ def test_a_question_to_all_goes_to_all_others() -> None:
     line.take(2, [frame("ff:ff:ff:ff:ff:ff", 60)], now=0.0)
     line.hand_over(1.0)
     assert [arrived(end) for end in ends] == [60, 60, 0, 60]
+
+
+def test_who_is_asked_for_its_address_alone_is_asked() -> None:
+    """The last byte of the address that is asked for tells the host: 10.77.0.4 is the fourth."""
+    line, ends = wire(4, latency=0.0, bandwidth=8e9)
+    question = bytearray(frame("ff:ff:ff:ff:ff:ff", 60))
+    question[12:14], question[41] = b"\x08\x06", 4
+    line.take(0, [bytes(question)], now=0.0)
+    line.hand_over(1.0)
+    assert [arrived(end) for end in ends] == [0, 0, 0, 60]

@@ -3,7 +3,7 @@
 Each stands for a machine of its own: processes in it reach the others over its line alone. Lines
 are veth pairs on a bridge with netem on them, all in namespaces too; where the kernel has no netem,
 tap devices with a wire in user space (hale.lab.bench.wire). Nothing outside of the namespaces made
-here is touched, and they are gone when the hosts are left, also after Ctrl-C.
+here is touched, and they are gone when the hosts are left, also after Ctrl-C or a SIGTERM.
 """
 
 from __future__ import annotations
@@ -11,12 +11,13 @@ from __future__ import annotations
 import os
 import secrets
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Sequence
 from contextlib import ExitStack
 from types import TracebackType
-from typing import NamedTuple, Self
+from typing import NamedTuple, NoReturn, Self
 
 from hale.errors import HaleError, InputError
 from hale.lab.bench.wire import MTU, TUN, address
@@ -59,6 +60,8 @@ class Hosts:
         return f"10.77.0.{host + 1}"
 
     def __enter__(self) -> Self:
+        self._stack.callback(signal.signal, signal.SIGTERM, signal.getsignal(signal.SIGTERM))
+        signal.signal(signal.SIGTERM, _leave)
         try:
             for name in (*self.names, self.switch):
                 self._stack.callback(_quietly, "ip", "netns", "del", name)
@@ -186,6 +189,11 @@ def _run(*command: str) -> None:
 
 def _quietly(*command: str) -> bool:
     return subprocess.run(command, capture_output=True, check=False).returncode == 0  # noqa: S603
+
+
+def _leave(_number: int, _frame: object) -> NoReturn:
+    """A request to end, as an exception: the namespaces go first."""
+    raise SystemExit(143)
 
 
 def _end(process: subprocess.Popen[str]) -> None:

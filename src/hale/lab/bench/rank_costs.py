@@ -1,10 +1,11 @@
 """A cost model of a step on P ranks: computing, waiting, sending.
 
-    T(P) = (C + F P) / min(P, cores) + hops(P) (latency + o) + bytes(P) / bandwidth
+    T(P) = C / min(P, cores) + hops(P) (latency + o) + bytes(P) / bandwidth
 
-C is what is computed of a step whatever the ranks, F what each of them does anyway; on a machine
-with few cores ranks compute in turns. hops and bytes are counted, latency and bandwidth given; C, F
-and o, what a message costs beyond the wire, are fitted to measured times.
+C is what is computed of a step; on a machine with few cores ranks compute in turns. hops and bytes
+are counted, latency and bandwidth given; C and o, what a message costs beyond the wire, are fitted
+to measured times. What each rank does anyway grows with P as messages do, and is in o: where cores
+are few the two cannot be told apart.
 """
 
 from __future__ import annotations
@@ -34,15 +35,14 @@ class Observed:
 
 @dataclass(frozen=True)
 class Costs:
-    """Seconds of C, F and o."""
+    """Seconds of C and o."""
 
     computing: float
-    each: float
     message: float
 
     def step(self, seen: Observed) -> float:
         """The seconds that a step takes."""
-        shared = _shares(seen) @ np.array([self.computing, self.each, self.message])
+        shared = _shares(seen) @ np.array([self.computing, self.message])
         return float(shared + _given(seen))
 
     def as_dict(self) -> dict[str, Any]:
@@ -59,9 +59,8 @@ def fit_costs(seen: Sequence[Observed]) -> Costs:
 
 
 def _shares(seen: Observed) -> Floats:
-    """What C, F and o are multiplied with."""
-    at_once = min(seen.ranks, seen.cores)
-    return np.array([1 / at_once, seen.ranks / at_once, seen.hops])
+    """What C and o are multiplied with."""
+    return np.array([1 / min(seen.ranks, seen.cores), seen.hops])
 
 
 def _given(seen: Observed) -> float:

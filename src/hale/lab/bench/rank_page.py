@@ -112,10 +112,10 @@ def _foretold(rows: Sequence[Row], cores: int) -> list[str]:
     found = [
         "### A cost model",
         "",
-        "    T(P) = (C + F P) / min(P, cores) + hops(P) (latency + o) + bytes(P) / bandwidth",
+        "    T(P) = C / min(P, cores) + hops(P) (latency + o) + bytes(P) / bandwidth",
         "",
         f"fitted on up to {FITTED} ranks: C = {1e3 * costs.computing:.2f} ms is computed of a step "
-        f"whatever the ranks, F = {1e3 * costs.each:.2f} ms by each rank anyway, and a message "
+        "whatever the ranks, and a message with what each rank does for it "
         f"costs o = {1e6 * costs.message:.0f} us beyond its wire. Hops and bytes are counted. "
         "That o is of this machine, whose few cores also carry the frames and wake one rank after "
         "the other; on hosts with cores of their own it is less.",

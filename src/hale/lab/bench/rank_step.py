@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import socket
 import statistics
 import subprocess
 import sys
 import time
+import traceback
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext
-from functools import partial
-from typing import Any, NamedTuple
+from contextlib import nullcontext, suppress
+from typing import Any, NamedTuple, NoReturn
 
 import torch
 
@@ -22,6 +23,7 @@ from hale.errors import HaleError
 from hale.lab.bench.growth import synthetic
 from hale.lab.bench.hosts import Hosts, Line
 from hale.lab.bench.traffic import Step, bytes_a_step, hops
+from hale.lab.bench.wire import PLACES, enter
 from hale.settings import make_settings
 from hale.training.extent import Ranked
 from hale.training.ranked_step import RankedStep
@@ -84,7 +86,6 @@ def measure(*asked: Any) -> dict[str, Any]:
         "hops": hops(each, group.size),
         "rows": len(trainer.model.entities()),
         "peak_mb": memory,
-        "leads": group.leads,
     }
     group.leave()
     return found
@@ -108,51 +109,77 @@ def _shape(trainer: Trainer, step: RankedStep, ask: Asked) -> Step:
 
 def rank_row(ranks: int, ask: Asked, line: Line | None = None) -> dict[str, Any]:
     """The figures of so many ranks, on hosts of their own where a line between them is given."""
-    call = f"print(__import__('json').dumps(measure{tuple(ask)!r}))"
-    command = [sys.executable, "-c", f"from hale.lab.bench.rank_step import measure; {call}"]
     with nullcontext() if line is None else Hosts(ranks, line) as hosts:
         where = "127.0.0.1" if hosts is None else hosts.address(0)
         port = PORT if hosts is not None else _free_port()
-        started = []
-        for rank in range(ranks):
-            variables = {
-                "RANK": str(rank),
-                "WORLD_SIZE": str(ranks),
-                "MASTER_ADDR": where,
-                "MASTER_PORT": str(port),
-                "OMP_NUM_THREADS": "1",
-            }
-            start = _start if hosts is None else partial(hosts.start, rank)
-            started.append(start(command, variables))
-        row = _told(started)
+        names = None if hosts is None else hosts.names
+        call = f"fork_ranks({ranks}, {tuple(ask)!r}, {where!r}, {port}, {names!r})"
+        row = _told(f"from hale.lab.bench.rank_step import fork_ranks; {call}")
         row["hosts"] = None if hosts is None else hosts.simulated_by
         row["line"] = None if line is None else line._asdict()
     return row
 
 
-def _start(command: Sequence[str], variables: dict[str, str]) -> subprocess.Popen[str]:
-    return subprocess.Popen(  # noqa: S603
-        command,
-        env={**os.environ, "GLOO_SOCKET_IFNAME": "lo", **variables},
+def fork_ranks(
+    ranks: int, asked: tuple[Any, ...], where: str, port: int, names: Sequence[str] | None
+) -> None:
+    """Be so many ranks, each in its namespace, of which the first prints what it measured.
+
+    They are forked from one process that has imported all: 64 would be minutes at it.
+    """
+    started = []
+    for rank in range(ranks):
+        number = os.fork()
+        if not number:
+            _be_rank(rank, ranks, asked, where, port, None if names is None else names[rank])
+        started.append(number)
+    faults = [number for number in started if os.waitpid(number, 0)[1]]
+    if faults:
+        raise SystemExit(f"{len(faults)} of {ranks} ranks failed")
+
+
+def _be_rank(
+    rank: int, ranks: int, asked: tuple[Any, ...], where: str, port: int, name: str | None
+) -> NoReturn:
+    """Measure as one rank, and end."""
+    status = 1
+    try:
+        if name is not None:
+            enter(PLACES / name)
+        os.environ |= {
+            "RANK": str(rank),
+            "WORLD_SIZE": str(ranks),
+            "MASTER_ADDR": where,
+            "MASTER_PORT": str(port),
+            "GLOO_SOCKET_IFNAME": "lo" if name is None else f"hale{rank}",
+        }
+        found = measure(*asked)
+        if not rank:
+            print(json.dumps(found), flush=True)
+        status = 0
+    except BaseException:  # told by this rank; the others miss it
+        traceback.print_exc()
+    os._exit(status)
+
+
+def _told(code: str) -> dict[str, Any]:
+    """What a process of its own printed last; whatever happens, none is left."""
+    process = subprocess.Popen(  # noqa: S603
+        [sys.executable, "-c", code],
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        start_new_session=True,
     )
-
-
-def _told(started: list[subprocess.Popen[str]]) -> dict[str, Any]:
-    """What rank 0 printed; whatever happens, no process is left."""
     try:
-        first, *others = (process.communicate() for process in started)
+        told, fault = process.communicate()
     finally:
-        for process in started:
-            if process.poll() is None:
-                process.kill()
-    for process, (_, fault) in zip(started, (first, *others), strict=True):
-        if process.returncode:
-            raise HaleError(f"A rank failed:\n{fault[-2000:]}")
-    row: dict[str, Any] = json.loads(first[0].splitlines()[-1])
-    del row["leads"]
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+    if process.returncode:
+        raise HaleError(f"A rank failed:\n{fault[-2000:]}")
+    row: dict[str, Any] = json.loads(told.splitlines()[-1])
     return row
 
 

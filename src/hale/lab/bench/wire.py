@@ -22,6 +22,7 @@ TUN, TAP_WITHOUT_HEADER, TUNSETIFF = "/dev/net/tun", 0x1002, 0x400454CA
 CLONE_NEWNET = 0x40000000
 FRAME = 1 << 16
 PLACES = Path("/run/netns")
+ARP = b"\x08\x06"
 MTU = 9000  # of the lines: large frames, so that few have to be handed over
 
 
@@ -69,7 +70,8 @@ class Wire:
             self.free[sender] = begins + len(frame) / self.rate
             due = self.free[sender] + self.latency
             receiver = self.by_address.get(frame[:6])
-            # what is for nobody in particular is for all others: who has which address
+            if frame[12:14] == ARP:  # who has which address: one can answer
+                receiver = frame[41] - 1
             several = range(len(self.lines)) if receiver is None else (receiver,)
             for one in several:
                 if one != sender:
@@ -95,18 +97,25 @@ def _frames(line: int) -> list[bytes]:
             return found
 
 
-def _tap(namespace: str, name: str) -> int:
-    """A tap device in a namespace, as a file descriptor that does not wait."""
+def enter(place: Path) -> None:
+    """Let this process be in a network namespace."""
     libc = ctypes.CDLL(None, use_errno=True)
-    home = os.open("/proc/self/ns/net", os.O_RDONLY)
-    there = os.open(PLACES / namespace, os.O_RDONLY)
+    there = os.open(place, os.O_RDONLY)
     try:
         if libc.setns(there, CLONE_NEWNET):
-            raise OSError(ctypes.get_errno(), f"cannot enter the network namespace {namespace}")
+            raise OSError(ctypes.get_errno(), f"cannot enter the network namespace {place}")
+    finally:
+        os.close(there)
+
+
+def _tap(namespace: str, name: str) -> int:
+    """A tap device in a namespace, as a file descriptor that does not wait."""
+    home = os.open("/proc/self/ns/net", os.O_RDONLY)
+    enter(PLACES / namespace)
+    try:
         line = os.open(TUN, os.O_RDWR | os.O_NONBLOCK)
         fcntl.ioctl(line, TUNSETIFF, struct.pack("16sH22x", name.encode(), TAP_WITHOUT_HEADER))
         return line
     finally:
-        libc.setns(home, CLONE_NEWNET)
-        os.close(there)
+        enter(Path(f"/proc/self/fd/{home}"))
         os.close(home)
