@@ -108,7 +108,7 @@ class Group:
         rows = rows.to(self.device).contiguous()
         found = rows.new_empty(sum(wanted), *rows.shape[1:])
         self._count("all_to_all", (len(rows) - counts[self.rank]) * _row_bytes(rows))
-        with self._waiting("all_to_all"):
+        with self.waiting("all_to_all"):
             dist.all_to_all_single(found, rows, list(wanted), list(counts))
         return found
 
@@ -126,7 +126,7 @@ class Group:
         sent[: len(rows)] = rows
         found = sent.new_empty(self.size * most, *rows.shape[1:])
         self._count("all_gather", (self.size - 1) * most * _row_bytes(sent))
-        with self._waiting("all_gather"):
+        with self.waiting("all_gather"):
             gather = getattr(dist, "all_gather_single", None) or dist.all_gather_into_tensor
             gather(found, sent)
         if all(count == most for count in counts):
@@ -149,7 +149,7 @@ class Group:
         ops = {"sum": dist.ReduceOp.SUM, "max": dist.ReduceOp.MAX, "min": dist.ReduceOp.MIN}
         size = found.numel() * found.element_size()
         self._count("all_reduce", 2 * size * (self.size - 1) // self.size)
-        with self._waiting("all_reduce"):
+        with self.waiting("all_reduce"):
             dist.all_reduce(found, ops[op])
         return found
 
@@ -168,7 +168,7 @@ class Group:
         """What rank 0 makes of some work, for all, however long it takes: others wait."""
         if not self.leads:
             assert self._store is not None
-            with self._waiting("prepared"):
+            with self.waiting("prepared"):
                 while not self._store.check(["prepared"]):
                     time.sleep(0.1)
                 text: str = self._store.get("prepared").decode()
@@ -201,7 +201,7 @@ class Group:
         self.calls[what] += 1
 
     @contextmanager
-    def _waiting(self, what: str) -> Iterator[None]:
+    def waiting(self, what: str) -> Iterator[None]:
         """Turn the end of a collective that did not come into an error that names a rank."""
         try:
             yield

@@ -7,8 +7,15 @@
     4  gradients of rows home                                                  all-to-all
     5  units, then gradients by relations, the loss, the clock, stop and save  all-reduce, twice
 
-Nothing of it grows with the number of entities. Batches, draws and blocks are functions of seed and
-step, so every rank knows what the others need.
+Batches, draws and blocks are functions of seed and step, so every rank knows what the others need.
+Of P ranks each sends, with B positives, m queries drawn, rows of w numbers, T numbers in the tables
+that all have, and 4 bytes a number, in a step under HaLE about
+
+    4 B w 4 (P - 1) / P^2                                     rows there, gradients back
+    (P - 1) (m / P (d + 1) 4 + 8 m)                           drawn queries, counts
+    2 (P - 1) / P (m (16 + 8 (3 + d)) + 8 T)                  sums, gradients by relations
+
+bytes, whatever the number of entities.
 """
 
 from __future__ import annotations
