@@ -47,7 +47,7 @@ class Exchange:
         return self._order(self.owners[self.asked])
 
     def _order(self, ranks: Ids) -> tuple[Tensor, list[int]]:
-        order = torch.from_numpy(np.argsort(ranks, kind="stable"))
+        order = torch.from_numpy(by_rank(ranks))
         return order, np.bincount(ranks, minlength=self.group.size).tolist()
 
     def fetch(self, rows: Tensor) -> Tensor:
@@ -63,12 +63,17 @@ class Exchange:
         return torch.empty_like(found).index_copy_(0, out, found)
 
 
+def by_rank(ranks: Ids) -> Ids:
+    """The order of places by rank, those of one in their order; ranks fit into a byte: (n,)."""
+    return np.argsort(ranks.astype(np.uint8), kind="stable")
+
+
 def rows_for_all(group: Group, owners: Ids, rows: Tensor) -> Tensor:
     """The rows of n places to all ranks, from those of this one (o, w), in their order: -> (n, w).
 
     ``owners`` (n,) tells whose each is.
     """
-    order = torch.from_numpy(np.argsort(owners, kind="stable"))
+    order = torch.from_numpy(by_rank(owners))
     found = group.all_gather(rows, np.bincount(owners, minlength=group.size).tolist())
     found = found.to(rows.device)
     return torch.empty_like(found).index_copy_(0, order, found)

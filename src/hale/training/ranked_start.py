@@ -50,8 +50,9 @@ def train_on_ranks(
     All are called with the same. Rank 0 reads the graph (``load``; of a run that is resumed it may
     be None), makes the folder, which all ranks have to see, and prepares what the others map. A
     group that torchrun started again goes on from the last checkpoint, with as many ranks as there
-    are now. Weights are the same whatever their number; they are not to the last bit those of a run
-    in one process without ranks, whose step sums in another order.
+    are now. Steps are not timed before it begins, so the rule does not know how many epochs there
+    is time for. Weights are the same whatever their number; they are not to the last bit those of a
+    run in one process without ranks, whose step sums in another order.
     """
     folder = RunFolder(out)
     with writing_run(out) if group.leads else nullcontext():
