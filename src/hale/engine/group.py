@@ -96,21 +96,30 @@ class Group:
 
     # -- what travels ----------------------------------------------------------
 
-    def all_to_all(self, rows: Tensor, counts: Sequence[int], wanted: Sequence[int]) -> Tensor:
+    def all_to_all(
+        self, rows: Tensor, counts: Sequence[int], wanted: Sequence[int]
+    ) -> Callable[[], Tensor]:
         """Rows (n, ...) to their ranks: the first ``counts[0]`` to rank 0, and so on.
 
-        ``wanted`` says how many come from each rank; they are returned in the order of ranks.
+        ``wanted`` says how many come from each rank. They travel while other work is done; what is
+        returned waits for them and hands them over, in the order of ranks.
         """
         if self._store is None:
-            return rows
+            return lambda: rows
         import torch.distributed as dist
 
         rows = rows.to(self.device).contiguous()
         found = rows.new_empty(sum(wanted), *rows.shape[1:])
         self._count("all_to_all", (len(rows) - counts[self.rank]) * _row_bytes(rows))
         with self.waiting("all_to_all"):
-            dist.all_to_all_single(found, rows, list(wanted), list(counts))
-        return found
+            going = dist.all_to_all_single(found, rows, list(wanted), list(counts), async_op=True)
+
+        def arrived() -> Tensor:
+            with self.waiting(f"all_to_all of {len(rows)} rows"):  # which are held until here
+                going.wait()
+            return found
+
+        return arrived
 
     def all_gather(self, rows: Tensor, counts: Sequence[int]) -> Tensor:
         """The rows of all ranks, in their order; rank p has ``counts[p]`` of them.
