@@ -119,9 +119,9 @@ HALE_EXPORT void hale_whole_sums(const WholeSums* ask) {
             const double* part = ask->parts + at;
             if (ask->sums == nullptr) {
                 double most = 0;
-                for (int64_t c = 0; c < ask->c; ++c) {
+                for (int64_t c = 0; c < ask->c && !std::isnan(most); ++c) {
                     const double x = std::fabs(part[c * size]);
-                    most = x <= most ? most : x;  // a NaN stays
+                    most = x <= most ? most : x;  // a NaN stays, and ends it
                 }
                 ask->largest[at] = most;
                 continue;

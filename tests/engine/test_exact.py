@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from random import Random
 
 import pytest
@@ -43,11 +44,25 @@ def test_runs_of_columns_have_units_of_their_own_and_whole_numbers_go_beside() -
     assert exact_sum(Group(), parts)[0][0, 1] == 0  # in one run they are lost
 
 
-def test_a_row_that_is_not_finite_says_so() -> None:
-    parts = torch.tensor([[[1.0], [2.0], [3.0]], [[math.nan], [math.inf], [4.0]]])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])  # the kernel has the second
+@pytest.mark.parametrize("last", [False, True])
+def test_a_row_that_is_not_finite_says_so(dtype: torch.dtype, last: bool) -> None:
+    parts = torch.tensor([[[1.0], [2.0], [3.0]], [[math.nan], [math.inf], [4.0]]], dtype=dtype)
+    parts = parts if last else parts.flip(0)
     found = exact_sum(Group(), parts)[0]
     assert found.isnan().squeeze().tolist() == [True, True, False]
     assert found[2] == 7
+
+
+def test_the_kernel_gives_the_bits_of_torch(choose_engine: Callable[[str], None]) -> None:
+    generator = torch.Generator().manual_seed(2)
+    parts = torch.randn(9, 6, 5, generator=generator, dtype=torch.float64).exp() * 1e9
+    found = []
+    for engine in ("native", "tiles"):
+        choose_engine(engine)
+        found.append(exact_sum(Group(), parts, [2, 3])[0])
+    assert torch.equal(*found)
+    torch.testing.assert_close(found[0], parts.sum(dim=0), rtol=1e-14, atol=0)
 
 
 def test_nothing_sums_to_zero() -> None:

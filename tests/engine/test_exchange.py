@@ -14,8 +14,8 @@ ASKERS, OWNERS = np.array([1, 0, 1, 1, 0, 0]), np.array([0, 1, 1, 0, 0, 1])
 
 def there_and_back(group: Group) -> tuple[Tensor, Tensor]:
     exchange = Exchange(group, ASKERS, OWNERS)
-    fetched = exchange.fetch(10.0 * torch.from_numpy(exchange.owned)[:, None])
-    return fetched, exchange.home(fetched + 1 + group.rank)
+    fetched = exchange.fetch(10.0 * torch.from_numpy(exchange.owned)[:, None])()
+    return fetched, exchange.home(fetched + 1 + group.rank)()
 
 
 def test_two_ranks_fetch_rows_and_bring_gradients_home(ranks: Ranks) -> None:
@@ -29,5 +29,5 @@ def test_two_ranks_fetch_rows_and_bring_gradients_home(ranks: Ranks) -> None:
 def test_alone_rows_stay_as_they_are() -> None:
     exchange = Exchange(Group(), np.zeros(3, dtype=np.int64), np.zeros(3, dtype=np.int64))
     rows = torch.arange(6.0).view(3, 2)
-    assert torch.equal(exchange.fetch(rows), rows)
-    assert torch.equal(exchange.home(rows), rows)
+    assert torch.equal(exchange.fetch(rows)(), rows)
+    assert torch.equal(exchange.home(rows)(), rows)

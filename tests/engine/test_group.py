@@ -14,7 +14,7 @@ from tests.ranks import Ranks
 def test_alone_nothing_travels() -> None:
     alone, rows = Group(), torch.arange(6).view(3, 2)
     assert (alone.rank, alone.size, alone.leads) == (0, 1, True)
-    assert alone.all_to_all(rows, [3], [3]) is rows
+    assert alone.all_to_all(rows, [3], [3])() is rows
     assert alone.all_gather(rows, [3]) is rows
     assert alone.all_reduce(rows) is rows
     assert alone.broadcast("said") == "said"
@@ -36,7 +36,7 @@ def travels(group: Group) -> dict[str, object]:
     mine = torch.full((group.rank + 1, 2), float(group.rank))
     return {
         "rank": group.rank,
-        "to": group.all_to_all(sent, counts, wanted).tolist(),
+        "to": group.all_to_all(sent, counts, wanted)().tolist(),
         "gathered": group.all_gather(mine, wanted)[:, 0].tolist(),
         "sum": group.all_reduce(torch.tensor([group.rank, 10])).tolist(),
         "most": group.all_reduce(torch.tensor([float(group.rank)]), "max").item(),

@@ -64,7 +64,7 @@ def test_three_epochs_of_wordnet_are_the_same_bits_on_one_to_four_ranks(tmp_path
 
 def ranks_of(out: Path) -> dict[int, int]:
     """The processes that train a run, by their rank."""
-    found = {}
+    found: dict[int, int] = {}
     for place in Path("/proc").glob("[0-9]*"):
         try:
             called = (place / "cmdline").read_bytes().split(b"\0")

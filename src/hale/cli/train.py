@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from contextlib import nullcontext
 from dataclasses import asdict
 from pathlib import Path
@@ -13,7 +14,7 @@ from hale.cli import INTERRUPTED
 from hale.cli.app import err, load_graph, out, print_json, reporting
 from hale.cli.launch import is_rank, launch, leads
 from hale.cli.options import Columns, Json, Weights, option, settings_options
-from hale.errors import InputError
+from hale.errors import HaleWarning, InputError
 
 
 @reporting
@@ -124,7 +125,6 @@ def train(
     from hale.cli.wall import WallTime
     from hale.data.files import free_folder
     from hale.data.graph import Graph
-    from hale.engine.device import choose_device
     from hale.engine.group import Group
     from hale.evaluation.evaluator import evaluate as evaluate_run
     from hale.evaluation.evaluator import sample_of
@@ -138,6 +138,8 @@ def train(
     from hale.training.tracking import tracker_class
 
     wall = WallTime()
+    if not leads():  # rank 0 tells
+        warnings.simplefilter("ignore", HaleWarning)
     settings = complete(**({} if resume else given))
     check(settings)  # faults are told before anything is read or fetched
     tracker = None if track is None else tracker_class(track)
@@ -174,7 +176,7 @@ def train(
     with LiveProgress(err).live() if leads() else nullcontext() as progress:
         run: Run | None
         if is_rank():
-            group = Group.join(_seconds(timeout), choose_device(settings.device).type)
+            group = Group.join(_seconds(timeout))
             run = train_on_ranks(
                 group,
                 None if graph is None else load,

@@ -6,6 +6,7 @@ all ranks have, of which rank p asks for some and owns others.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cached_property
 
 import numpy as np
@@ -47,20 +48,36 @@ class Exchange:
         return self._order(self.owners[self.asked])
 
     def _order(self, ranks: Ids) -> tuple[Tensor, list[int]]:
-        order = torch.from_numpy(np.argsort(ranks, kind="stable"))
+        order = torch.from_numpy(by_rank(ranks))
         return order, np.bincount(ranks, minlength=self.group.size).tolist()
 
-    def fetch(self, rows: Tensor) -> Tensor:
-        """The rows of the owned places (o, d) -> those of the asked places (a, d)."""
-        (out, sent), (into, wanted) = self._outward, self._inward
-        found = self.group.all_to_all(rows.index_select(0, out), sent, wanted).to(rows.device)
-        return torch.empty_like(found).index_copy_(0, into, found)
+    def fetch(self, rows: Tensor) -> Callable[[], Tensor]:
+        """The rows of the owned places (o, d) -> those of the asked places (a, d).
 
-    def home(self, rows: Tensor) -> Tensor:
+        They travel until what is returned is called.
+        """
+        return self._send(rows, self._outward, self._inward)
+
+    def home(self, rows: Tensor) -> Callable[[], Tensor]:
         """Rows of the asked places (a, d) -> those of the owned places (o, d), in their order."""
-        (out, sent), (into, wanted) = self._outward, self._inward
-        found = self.group.all_to_all(rows.index_select(0, into), wanted, sent).to(rows.device)
-        return torch.empty_like(found).index_copy_(0, out, found)
+        return self._send(rows, self._inward, self._outward)
+
+    def _send(
+        self, rows: Tensor, here: tuple[Tensor, list[int]], there: tuple[Tensor, list[int]]
+    ) -> Callable[[], Tensor]:
+        (out, sent), (into, wanted) = here, there
+        arrived = self.group.all_to_all(rows.index_select(0, out), sent, wanted)
+
+        def placed() -> Tensor:
+            found = arrived().to(rows.device)
+            return torch.empty_like(found).index_copy_(0, into, found)
+
+        return placed
+
+
+def by_rank(ranks: Ids) -> Ids:
+    """The order of places by rank, those of one in their order; ranks fit into a byte: (n,)."""
+    return np.argsort(ranks.astype(np.uint8), kind="stable")
 
 
 def rows_for_all(group: Group, owners: Ids, rows: Tensor) -> Tensor:
@@ -68,7 +85,7 @@ def rows_for_all(group: Group, owners: Ids, rows: Tensor) -> Tensor:
 
     ``owners`` (n,) tells whose each is.
     """
-    order = torch.from_numpy(np.argsort(owners, kind="stable"))
+    order = torch.from_numpy(by_rank(owners))
     found = group.all_gather(rows, np.bincount(owners, minlength=group.size).tolist())
     found = found.to(rows.device)
     return torch.empty_like(found).index_copy_(0, order, found)

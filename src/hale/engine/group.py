@@ -96,21 +96,30 @@ class Group:
 
     # -- what travels ----------------------------------------------------------
 
-    def all_to_all(self, rows: Tensor, counts: Sequence[int], wanted: Sequence[int]) -> Tensor:
+    def all_to_all(
+        self, rows: Tensor, counts: Sequence[int], wanted: Sequence[int]
+    ) -> Callable[[], Tensor]:
         """Rows (n, ...) to their ranks: the first ``counts[0]`` to rank 0, and so on.
 
-        ``wanted`` says how many come from each rank; they are returned in the order of ranks.
+        ``wanted`` says how many come from each rank. They travel while other work is done; what is
+        returned waits for them and hands them over, in the order of ranks.
         """
         if self._store is None:
-            return rows
+            return lambda: rows
         import torch.distributed as dist
 
         rows = rows.to(self.device).contiguous()
         found = rows.new_empty(sum(wanted), *rows.shape[1:])
         self._count("all_to_all", (len(rows) - counts[self.rank]) * _row_bytes(rows))
-        with self._waiting("all_to_all"):
-            dist.all_to_all_single(found, rows, list(wanted), list(counts))
-        return found
+        with self.waiting("all_to_all"):
+            going = dist.all_to_all_single(found, rows, list(wanted), list(counts), async_op=True)
+
+        def arrived() -> Tensor:
+            with self.waiting(f"all_to_all of {len(rows)} rows"):  # which are held until here
+                going.wait()
+            return found
+
+        return arrived
 
     def all_gather(self, rows: Tensor, counts: Sequence[int]) -> Tensor:
         """The rows of all ranks, in their order; rank p has ``counts[p]`` of them.
@@ -126,7 +135,7 @@ class Group:
         sent[: len(rows)] = rows
         found = sent.new_empty(self.size * most, *rows.shape[1:])
         self._count("all_gather", (self.size - 1) * most * _row_bytes(sent))
-        with self._waiting("all_gather"):
+        with self.waiting("all_gather"):
             gather = getattr(dist, "all_gather_single", None) or dist.all_gather_into_tensor
             gather(found, sent)
         if all(count == most for count in counts):
@@ -149,7 +158,7 @@ class Group:
         ops = {"sum": dist.ReduceOp.SUM, "max": dist.ReduceOp.MAX, "min": dist.ReduceOp.MIN}
         size = found.numel() * found.element_size()
         self._count("all_reduce", 2 * size * (self.size - 1) // self.size)
-        with self._waiting("all_reduce"):
+        with self.waiting("all_reduce"):
             dist.all_reduce(found, ops[op])
         return found
 
@@ -168,7 +177,7 @@ class Group:
         """What rank 0 makes of some work, for all, however long it takes: others wait."""
         if not self.leads:
             assert self._store is not None
-            with self._waiting("prepared"):
+            with self.waiting("prepared"):
                 while not self._store.check(["prepared"]):
                     time.sleep(0.1)
                 text: str = self._store.get("prepared").decode()
@@ -201,7 +210,7 @@ class Group:
         self.calls[what] += 1
 
     @contextmanager
-    def _waiting(self, what: str) -> Iterator[None]:
+    def waiting(self, what: str) -> Iterator[None]:
         """Turn the end of a collective that did not come into an error that names a rank."""
         try:
             yield

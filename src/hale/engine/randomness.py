@@ -56,6 +56,11 @@ def generator(seed: int, stream: Stream, counter: int = 0) -> torch.Generator:
     return torch.Generator().manual_seed(draw_seed(seed, stream, counter))
 
 
+def drawn_key(generator: torch.Generator | None = None) -> int:
+    """32 bits of a generator, PyTorch's own unless one is given."""
+    return int(torch.randint(1 << 32, (), generator=generator, device="cpu"))
+
+
 @torch.no_grad()
 def draw_rows(table: Tensor, spread: float, key: int, first: int = 0) -> None:
     """Fill rows (n, d) of a table, those from ``first`` on, from a normal distribution.

@@ -14,12 +14,12 @@ from torch.nn import functional
 from hale.data.graph import GraphSize
 from hale.engine import geometry
 from hale.engine.blocks import Block
-from hale.engine.randomness import draw_rows
+from hale.engine.randomness import draw_rows, drawn_key
 from hale.engine.rows import with_rows
 from hale.engine.steady import steady
 from hale.engine.turns import Rotation
 from hale.errors import SettingsError
-from hale.models.dropout import Dropout, drawn_key
+from hale.models.dropout import Dropout
 from hale.models.model_options import Similarity
 from hale.models.tables import Table, relation_table
 

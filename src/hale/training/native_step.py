@@ -20,10 +20,9 @@ from hale.engine import native
 from hale.engine.blocks import Block
 from hale.engine.estimate import estimate
 from hale.engine.leaving import Leaver, Left
-from hale.engine.randomness import Stream, generator
+from hale.engine.randomness import Stream, drawn_key, generator
 from hale.engine.structures import Parameter, Step
 from hale.models import Model
-from hale.models.dropout import drawn_key
 from hale.objectives import Criterion, HaLE, Loss
 from hale.training.optimizers import Adam, Optimizer
 from hale.training.steps import Moment

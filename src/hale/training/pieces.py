@@ -23,7 +23,7 @@ from hale.models import Model
 from hale.objectives.shardwise import Ends, Positives, Shardwise
 from hale.training.steps import Moment
 
-PIECES = 16
+PIECES = 8  # a piece takes half a millisecond of calls, however small it is
 
 COUNT = "num_batches_tracked"  # by batch normalisation: of a step it is one, however many pieces
 

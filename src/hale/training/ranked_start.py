@@ -6,7 +6,7 @@ import json
 import os
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +16,7 @@ from hale.data.graph import Graph
 from hale.data.known_answers import KnownAnswers
 from hale.engine.group import Group
 from hale.engine.shards import Shards
-from hale.errors import GroupError, HaleError, RunError, SettingsError
+from hale.errors import HaleError, RunError, SettingsError
 from hale.objectives.shardwise import shardwise
 from hale.runs.folder import METRICS, RANKS, RunFolder
 from hale.runs.header import SETTINGS
@@ -50,8 +50,9 @@ def train_on_ranks(
     All are called with the same. Rank 0 reads the graph (``load``; of a run that is resumed it may
     be None), makes the folder, which all ranks have to see, and prepares what the others map. A
     group that torchrun started again goes on from the last checkpoint, with as many ranks as there
-    are now. Weights are the same whatever their number; they are not to the last bit those of a run
-    in one process without ranks, whose step sums in another order.
+    are now. Steps are not timed before it begins, so the rule does not know how many epochs there
+    is time for. Weights are the same whatever their number; they are not to the last bit those of a
+    run in one process without ranks, whose step sums in another order.
     """
     folder = RunFolder(out)
     with writing_run(out) if group.leads else nullcontext():
@@ -65,8 +66,10 @@ def train_on_ranks(
                 return "{}"  # so that the others do not wait
 
         told = json.loads(group.prepared(prepare))
-        if not told:
-            raise faults[0] if faults else GroupError("Rank 0 could not begin; it says why.")
+        if faults:
+            raise faults[0]
+        if not told:  # rank 0 says why
+            return None
         settings = Settings.model_validate(told["settings"])
         graph = mapped_graph(folder)
         trainer = Trainer(
@@ -102,7 +105,7 @@ def _prepare(
             raise SettingsError(["a graph is needed, unless a run is resumed"])
         folder.is_taken(overwrite=overwrite)  # told before anything is read
         graph = load()
-        settings = complete(graph, **given)
+        settings = on_cpus(complete(graph, **given))
         Shards(len(graph.entities), group.size)  # refuses too many ranks
         _refuse(settings)
 
@@ -112,6 +115,15 @@ def _prepare(
 
         RunFolder.create(folder.path, settings, graph, None, overwrite=overwrite, fill=fill)
     return {"settings": settings.model_dump(mode="json"), "resumed": resumed}
+
+
+def on_cpus(settings: Settings) -> Settings:
+    """The settings of a run on ranks, which train on CPUs: on GPUs nobody has tried them yet."""
+    if settings.device not in ("auto", "cpu"):
+        raise SettingsError(
+            [f"device: ranks train on the cpu so far, not on {settings.device}; leave it out"]
+        )
+    return settings.model_copy(update={"device": "cpu"})
 
 
 def _refuse(settings: Settings) -> None:
@@ -144,10 +156,14 @@ def _ended(trainer: Trainer, folder: RunFolder) -> str:
 
 def _run(trainer: Trainer, folder: RunFolder) -> Run:
     """What rank 0 says of it."""
-    before = trainer.state.clock.seconds
+    before = replace(trainer.state.clock)
     stopped_by = _ended(trainer, folder)
     clock = trainer.state.clock
     folder.write_json(METRICS, {"training": asdict(trainer.summary(stopped_by))})
     run = load_run(folder.path)
-    run.took = {"train": clock.seconds - before, "save": trainer.keeper.spent}
+    run.took = {
+        "train": clock.seconds - before.seconds,
+        "validate": clock.validation_seconds - before.validation_seconds,
+        "save": trainer.keeper.spent,
+    }
     return run

@@ -7,8 +7,15 @@
     4  gradients of rows home                                                  all-to-all
     5  units, then gradients by relations, the loss, the clock, stop and save  all-reduce, twice
 
-Nothing of it grows with the number of entities. Batches, draws and blocks are functions of seed and
-step, so every rank knows what the others need.
+Batches, draws and blocks are functions of seed and step, so every rank knows what the others need.
+Of P ranks each sends, with B positives, m queries drawn, rows of w numbers, T numbers in the tables
+that all have, and 4 bytes a number, in a step under HaLE about
+
+    4 B w 4 (P - 1) / P^2                                     rows there, gradients back
+    (P - 1) (m / P (d + 1) 4 + 8 m)                           drawn queries, counts
+    2 (P - 1) / P (m (16 + 8 (3 + d)) + 8 T)                  sums, gradients by relations
+
+bytes, whatever the number of entities.
 """
 
 from __future__ import annotations
@@ -76,15 +83,17 @@ class RankedStep:
         askers = np.tile(cut.ranks(np.arange(len(triples))), 2)
         exchange = Exchange(self.group, askers, self.shards.owners(ends))
         owned = torch.from_numpy(ends[exchange.owned] - self.span.first)
-        fetched, shares = exchange.fetch(self.rows(owned)), shares_of(batch, weights)
-        half = len(fetched) // 2
-        self.pieces.forward(by, cut, shares, fetched[:half], fetched[half:], moment)
-
+        fetched = exchange.fetch(self.rows(owned))  # while they travel:
+        shares = shares_of(batch, weights)
         drawn = by.drawn(batch, moment.draws(), self.known, weights)  # ascending, so by rank
         mine = torch.from_numpy((drawn >= cut.first) & (drawn < cut.last))
         at = torch.from_numpy(drawn)
         places = at[mine] - cut.first
         sums = _Sums(self, by, batch.index_select(0, at), block, shares.index_select(0, at))
+
+        both = fetched()
+        half = len(both) // 2
+        self.pieces.forward(by, cut, shares, both[:half], both[half:], moment)
         rows = sums.gather(self.pieces.asked(places), cut.ranks(drawn))
         found, by_asked = sums.made(rows)
 
@@ -93,6 +102,7 @@ class RankedStep:
         parts, told = exact_sum(self.group, back.parts, self.pieces.part_widths, self.pace.say())
         assert told is not None
         self.pace.hear(told)
+        rows = home()
         value, named = self.pieces.put(parts[0])
         total = float((sums.shares * found.logs).sum())
         loss = Loss(
@@ -101,7 +111,7 @@ class RankedStep:
         )
         if torch.isfinite(loss.total):
             ids = torch.cat((sums.here, owned))
-            self._move(ids, torch.cat((self._side_by_side(found), home)), rate)
+            self._move(ids, torch.cat((self._side_by_side(found), rows)), rate)
         return loss
 
     def rows(self, ids: Tensor) -> Tensor:
@@ -150,6 +160,7 @@ class _Sums:
             part = Block(block.ids[first:last], num_entities)
             self.here = part.ids - span.first
             self.begins = np.searchsorted(part.ids.numpy(), begins)
+        self.rows = step.rows(self.here)
         self.leaving = by.leaving_out(model, sampled, block=block is not None)
         self.left = left_out(
             sampled,
@@ -195,7 +206,7 @@ class _Sums:
             step.model,
             relation,
             asked,
-            ends_of(step.model, step.rows(self.here)),
+            ends_of(step.model, self.rows),
             self.begins,
             without,
         )

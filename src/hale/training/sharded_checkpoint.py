@@ -118,13 +118,17 @@ class ShardedStore:
         }
         alone, target = self.group.size == 1, _place(folder, name)
         if not self.group.leads:
-            write_shards(Path(self.group.broadcast()), shards, alone=alone)
+            place = Path(self.group.broadcast())
+            with self.group.waiting("a save"):
+                write_shards(place, shards, alone=alone)
         else:
             owner = read_header(folder.path).get("id")
             target.parent.mkdir(exist_ok=True)
             finish_replacing(target)
             with whole_folder(target, replace=target.exists()) as waiting:
-                write_shards(Path(self.group.broadcast(str(waiting))), shards, alone=alone)
+                self.group.broadcast(str(waiting))
+                with self.group.waiting("a save"):
+                    write_shards(waiting, shards, alone=alone)
                 write_json(waiting / STATE, about | {"owner": owner})
         self.group.barrier()
 
