@@ -80,7 +80,7 @@ def _table(rows: Sequence[Row]) -> list[str]:
     ]
     for row in rows:
         sent, formula = row["sent_bytes"] / 1e3, row["formula_bytes"] / 1e3
-        off = f"{100 * (sent / formula - 1):+.1f} %" if formula else ""
+        off = f"{round(100 * (sent / formula - 1), 1) + 0.0:+.1f} %" if formula else ""
         found.append(
             f"| {row['ranks']} | {row['entities']:,} | {row['dim']} | {row['rows']:,} | "
             f"{row['median_ms']:,.1f} | {sent:,.1f} | {formula:,.1f} | {off} | "
@@ -125,9 +125,9 @@ def _foretold(rows: Sequence[Row], cores: int) -> list[str]:
     ]
     for row in rows:
         told = 1e3 * costs.step(observed(row, cores))
-        off = 100 * (told / row["median_ms"] - 1)
+        off = round(100 * (told / row["median_ms"] - 1))
         kind = "fitted" if row["ranks"] <= FITTED else "foretold"
-        numbers = f"{row['median_ms']:,.1f} | {told:,.1f} | {off:+.0f} %"
+        numbers = f"{row['median_ms']:,.1f} | {told:,.1f} | {off:+d} %"
         found.append(f"| {row['ranks']} | {numbers} | {kind} |")
     return found
 
@@ -154,7 +154,7 @@ def plot_ranks(result: Mapping[str, Any], target: Path) -> None:
     right.semilogx(places, [row["sent_bytes"] / 1e3 for row in several], "o", label="counted")
     formula = [row["formula_bytes"] / 1e3 for row in several]
     right.semilogx(places, formula, "-", color="0.4", label="formula")
-    right.set_ylim(bottom=0)
+    right.set_ylim(0, 1.2 * max(formula, default=1.0))
     left.set_ylabel("milliseconds a step")
     right.set_ylabel("KB that a rank sends a step")
     for axes, numbers in ((left, ranks), (right, places)):

@@ -8,8 +8,9 @@ of relations and the like in q tensors, a rank sends in the mean so many bytes a
     sums over the entities, and their units             2 (P - 1) / P m (8 c + 4 u)     all-reduce
     relations, loss, clock, and their units             2 (P - 1) / P (8 s + 4 q)       all-reduce
 
-M is the most queries that any rank has drawn, c the columns of the sums in u runs (a weight, the
-gradients by distance and scale, and by the query). None of it has the number of entities in it.
+M is the most queries that any rank has drawn, where no more ranks than PIECES have a part of the
+batch; c are the columns of the sums in u runs: a weight, the gradients by distance and scale, and
+by the query. None of it has the number of entities in it.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-PIECES = 16  # of a batch: no more ranks than these have a part of it (training.pieces)
+from hale.training.pieces import PIECES
 
 
 @dataclass(frozen=True)
