@@ -55,13 +55,33 @@ def test_what_three_ranks_tell_each_other(ranks: Ranks) -> None:
         assert one["sum"] == [3, 30]
         assert (one["most"], one["least"]) == (2.0, 0.0)
         assert one["said"] == "grüße"
-    # By hand: two int64 a row to two others; three rows of two floats to two others; all-reduces of
-    # two int64, two floats, a length and seven bytes, of which a ring sends 4/3.
+    # By hand: two int64 a row to two others, two rows of two floats to two others, and all to two
+    # others of all-reduces of two int64, twice a float, a length and seven bytes.
     assert found[1]["sent"] == {
         "all_to_all": 64,
-        "all_gather": 48,
-        "all_reduce": 21 + 5 + 5 + 10 + 9,
+        "all_gather": 32,
+        "all_reduce": 32 + 8 + 8 + 16 + 14,
     }
+
+
+def reduced(group: Group, op: str) -> Tensor:
+    values = (torch.arange(2000) * (7 + group.rank)) % 1009
+    group.sent.clear()
+    found = group.all_reduce(values, op)
+    # 2000 int64: a third to each of two others, and what became of one to both
+    assert group.sent == {"all_reduce": 4 * 667 * 8}
+    return found
+
+
+@pytest.mark.parametrize("op", ["sum", "max", "min"])
+def test_a_large_all_reduce_goes_in_parts(ranks: Ranks, op: str) -> None:
+    all_values = torch.stack([(torch.arange(2000) * (7 + rank)) % 1009 for rank in range(3)])
+    by = {
+        "sum": all_values.sum(dim=0),
+        "max": all_values.amax(dim=0),
+        "min": all_values.amin(dim=0),
+    }
+    assert all(torch.equal(found, by[op]) for found in ranks(3, reduced, op))
 
 
 def one_dies(group: Group, hangs: bool) -> str | None:

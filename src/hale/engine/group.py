@@ -28,14 +28,20 @@ if TYPE_CHECKING:
 TIMEOUT = 60.0  # seconds that a collective waits for the slowest rank
 MOMENT = 5.0  # seconds in which ranks that waited for another say that they are there
 
+SMALL = 1 << 12  # bytes of an all-reduce that goes from all to all at once
+
 Op = Literal["sum", "max", "min"]
 
 
 class Group:
     """``size`` processes, of which this is the one numbered ``rank``.
 
-    ``sent`` counts the bytes that this rank has handed to others, by collective: to all others what
-    goes to all of them, and of an all-reduce 2 (P - 1) / P of its size, as a ring sends.
+    All that travels does so by torch's all-to-all, in which each rank sends to each other directly:
+    an all-gather sends to all the same, an all-reduce to each rank its part of the values, and then
+    what has become of it to all; a small one at once, all to all. Between two processes gloo's
+    all-to-all took 0.25 ms for 128 KB, its own all-reduce 0.8 ms for 56 KB and 1.6 ms for 3 KB.
+    Largest, smallest and sums of whole numbers are the same in any order. ``sent`` counts the bytes
+    that this rank has handed to others, and ``calls`` how often, by collective.
     """
 
     def __init__(self, rank: int = 0, size: int = 1, timeout: float = TIMEOUT) -> None:
@@ -106,42 +112,38 @@ class Group:
         """
         if self._store is None:
             return lambda: rows
+        return self._exchange(rows, counts, wanted, "all_to_all")
+
+    def _exchange(
+        self, rows: Tensor, counts: Sequence[int], wanted: Sequence[int], what: str
+    ) -> Callable[[], Tensor]:
+        """Rows to their ranks, counted under a name."""
         import torch.distributed as dist
 
         rows = rows.to(self.device).contiguous()
         found = rows.new_empty(sum(wanted), *rows.shape[1:])
-        self._count("all_to_all", (len(rows) - counts[self.rank]) * _row_bytes(rows))
-        with self.waiting("all_to_all"):
+        self.calls[what] += 1
+        self.sent[what] += (len(rows) - counts[self.rank]) * _row_bytes(rows)
+        with self.waiting(what):
             going = dist.all_to_all_single(found, rows, list(wanted), list(counts), async_op=True)
 
         def arrived() -> Tensor:
-            with self.waiting(f"all_to_all of {len(rows)} rows"):  # which are held until here
+            with self.waiting(f"{what} of {len(rows)} rows"):  # which are held until here
                 going.wait()
             return found
 
         return arrived
 
     def all_gather(self, rows: Tensor, counts: Sequence[int]) -> Tensor:
-        """The rows of all ranks, in their order; rank p has ``counts[p]`` of them.
-
-        They travel as many as the most of any rank, so that all send alike.
-        """
+        """The rows of all ranks, in their order; rank p has ``counts[p]`` of them."""
         if self._store is None:
             return rows
-        import torch.distributed as dist
+        return self._to_all(rows, counts, "all_gather")()
 
-        most = max(counts)
-        sent = rows.new_zeros(most, *rows.shape[1:], device=self.device)
-        sent[: len(rows)] = rows
-        found = sent.new_empty(self.size * most, *rows.shape[1:])
-        self._count("all_gather", (self.size - 1) * most * _row_bytes(sent))
-        with self.waiting("all_gather"):
-            gather = getattr(dist, "all_gather_single", None) or dist.all_gather_into_tensor
-            gather(found, sent)
-        if all(count == most for count in counts):
-            return found
-        parts = found.view(self.size, most, *rows.shape[1:])
-        return torch.cat([part[:count] for part, count in zip(parts, counts, strict=True)])
+    def _to_all(self, rows: Tensor, counts: Sequence[int], what: str) -> Callable[[], Tensor]:
+        """The same rows to each rank."""
+        copies = rows.repeat(self.size, *[1] * (rows.dim() - 1))
+        return self._exchange(copies, [len(rows)] * self.size, counts, what)
 
     def all_reduce(self, values: Tensor, op: Op = "sum") -> Tensor:
         """The sum, or the largest or smallest, of all ranks' values; any shape, kept.
@@ -152,15 +154,14 @@ class Group:
             raise TypeError("sums of a group are of whole numbers; see engine.exact")
         if self._store is None:
             return values
-        import torch.distributed as dist
-
-        found = values.to(self.device, copy=True).contiguous()
-        ops = {"sum": dist.ReduceOp.SUM, "max": dist.ReduceOp.MAX, "min": dist.ReduceOp.MIN}
-        size = found.numel() * found.element_size()
-        self._count("all_reduce", 2 * size * (self.size - 1) // self.size)
-        with self.waiting("all_reduce"):
-            dist.all_reduce(found, ops[op])
-        return found
+        flat, one = values.flatten(), [1] * self.size
+        if self.size == 2 or flat.numel() * flat.element_size() <= SMALL:
+            return _reduced(self._to_all(flat[None], one, "all_reduce")(), op).view_as(values)
+        width = -(-flat.numel() // self.size)
+        shares = torch.nn.functional.pad(flat, (0, width * self.size - len(flat)))
+        found = self._exchange(shares.view(self.size, width), one, one, "all_reduce")()
+        whole = self._to_all(_reduced(found, op)[None], one, "all_reduce")().flatten()
+        return whole[: len(flat)].view_as(values)
 
     def broadcast(self, text: str = "") -> str:
         """What rank 0 says, to all: a text, such as JSON."""
@@ -205,10 +206,6 @@ class Group:
 
     # -- who is missing --------------------------------------------------------
 
-    def _count(self, what: str, size: int) -> None:
-        self.sent[what] += size
-        self.calls[what] += 1
-
     @contextmanager
     def waiting(self, what: str) -> Iterator[None]:
         """Turn the end of a collective that did not come into an error that names a rank."""
@@ -216,7 +213,7 @@ class Group:
             yield
         except RuntimeError as error:
             number = sum(self.calls.values())
-            missing = self._missing(number)
+            missing = self._missing()
             who = " and ".join(str(rank) for rank in missing) or "none that can be told"
             raise GroupError(
                 f"Rank {self.rank} of {self.size} waited in {what} (collective {number:,}) and got "
@@ -224,17 +221,15 @@ class Group:
                 f"Start again with --resume, or give a longer --timeout. ({_first_line(error)})"
             ) from None
 
-    def _missing(self, number: int) -> list[int]:
-        """The ranks that do not say, within a moment, that they waited in this collective too."""
+    def _missing(self) -> list[int]:
+        """The ranks that do not say, within a moment, that they waited too."""
         assert self._store is not None
         others = {rank for rank in range(self.size) if rank != self.rank}
         try:
-            self._store.set(f"waited/{number}/{self.rank}", "yes")
+            self._store.set(f"waited/{self.rank}", "yes")
             late = time.monotonic() + MOMENT
             while others and time.monotonic() < late:
-                others = {
-                    rank for rank in others if not self._store.check([f"waited/{number}/{rank}"])
-                }
+                others = {rank for rank in others if not self._store.check([f"waited/{rank}"])}
                 time.sleep(0.05)
         except RuntimeError:  # the store is gone, and with it the process that kept it
             return sorted(others)
@@ -242,6 +237,13 @@ class Group:
 
 
 ALONE = Group()  # one process by itself
+
+
+def _reduced(parts: Tensor, op: Op) -> Tensor:
+    """What the rows of all ranks come to: (P, n) -> (n,)."""
+    if op == "sum":
+        return parts.sum(dim=0).to(parts.dtype)
+    return parts.amax(dim=0) if op == "max" else parts.amin(dim=0)
 
 
 def _row_bytes(rows: Tensor) -> int:

@@ -62,13 +62,15 @@ def drawn_key(generator: torch.Generator | None = None) -> int:
 
 
 @torch.no_grad()
-def draw_rows(table: Tensor, spread: float, key: int, first: int = 0) -> None:
+def draw_rows(table: Tensor, spread: float, first: int = 0) -> None:
     """Fill rows (n, d) of a table, those from ``first`` on, from a normal distribution.
 
-    A row is a function of the key and of its number, however many are filled here.
+    A row is a function of its number and of a key that PyTorch's generator draws, however many are
+    filled here. A table without memory is left alone, and nothing is drawn.
     """
-    if table.is_meta:  # nothing to fill
+    if table.is_meta:
         return
+    key = drawn_key()
     start, last = first - first % ROWS_AT_ONCE, first + len(table)
     for begin in range(start, last, ROWS_AT_ONCE):
         draws = generator(key, Stream.ROWS, begin // ROWS_AT_ONCE)

@@ -14,7 +14,7 @@ from torch.nn import functional
 from hale.data.graph import GraphSize
 from hale.engine import geometry
 from hale.engine.blocks import Block
-from hale.engine.randomness import draw_rows, drawn_key
+from hale.engine.randomness import draw_rows
 from hale.engine.rows import with_rows
 from hale.engine.steady import steady
 from hale.engine.turns import Rotation
@@ -98,7 +98,7 @@ class Model(nn.Module, ABC):
                 [f"heights: they go with l2, and this compares by {self.similarity}"]
             )
         self.entity = Table(size.num_entities, dim + heights)
-        draw_rows(self.entity.weight, init_scale, drawn_key(), size.first)
+        draw_rows(self.entity.weight, init_scale, size.first)
         self.free_scale = relation_table(size, 1)
         nn.init.constant_(self.free_scale.weight, ONE)
         self.head_bias: Table | None = None

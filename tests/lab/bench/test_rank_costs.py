@@ -11,7 +11,7 @@ def seen(ranks: int, seconds: float = 0.0) -> Observed:
     return Observed(
         ranks=ranks,
         cores=2,
-        hops=10.0 * (ranks - 1),
+        rounds=10.0 if ranks > 1 else 0.0,
         latency=1e-3,
         sent=1e4 * ranks,
         bandwidth=1e8,
@@ -20,9 +20,9 @@ def seen(ranks: int, seconds: float = 0.0) -> Observed:
 
 
 def test_by_hand() -> None:
-    """4 ranks on 2 cores: C / 2, 30 hops of 1.5 ms, 40 KB at 100 MB/s."""
+    """4 ranks on 2 cores: C / 2, 10 rounds of 1 ms and three messages, 40 KB at 100 MB/s."""
     costs = Costs(computing=0.02, message=5e-4)
-    assert costs.step(seen(4)) == pytest.approx(0.01 + 30 * 1.5e-3 + 4e-4)
+    assert costs.step(seen(4)) == pytest.approx(0.01 + 10 * (1e-3 + 3 * 5e-4) + 4e-4)
     assert costs.step(seen(1)) == pytest.approx(0.02 + 1e-4)
 
 
@@ -35,6 +35,6 @@ def test_what_made_the_times_is_found() -> None:
 
 def test_no_cost_is_negative() -> None:
     """Times below C / 2 and what the line takes: messages are then free, not a gain."""
-    found = fit_costs([seen(1, 0.02), seen(2, 0.019), seen(4, 0.0385), seen(8, 0.078)])
+    found = fit_costs([seen(1, 0.02), seen(2, 0.019), seen(4, 0.019), seen(8, 0.018)])
     assert found.computing > 0
     assert found.message == 0

@@ -23,7 +23,7 @@ def row(
         "rows": entities // ranks,
         "sent_bytes": sent * (ranks - 1),
         "formula_bytes": 1e4 * (ranks - 1),
-        "hops": 13.0 * (ranks - 1),
+        "rounds": 9.0 if ranks > 1 else 0.0,
         "peak_mb": 300.0,
         "hosts": "netem" if hosts else None,
         "line": {"latency_ms": 1.0, "megabits": 1000.0} if hosts else None,

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from hale.lab.bench.traffic import Step, bytes_a_step, hops, most_drawn
+from hale.lab.bench.traffic import Step, bytes_a_step, most_drawn
 
 STEP = Step(batch=8, row=3, queries=4, asked=5, columns=6, runs=2, shared=10, tensors=7)
 
 
 def test_alone_nothing_is_sent() -> None:
     assert sum(bytes_a_step(STEP, 1).values()) == 0
-    assert hops({"all_reduce": 5.0}, 1) == 0
 
 
 def test_two_ranks_by_hand() -> None:
@@ -25,8 +26,10 @@ def test_two_ranks_by_hand() -> None:
     assert found["all_gather"] == pytest.approx(4 * (5 * most + 8), rel=0.03)
 
 
-def test_a_rank_waits_for_rings() -> None:
-    assert hops({"all_to_all": 2.0, "all_gather": 1.0, "all_reduce": 4.0}, 4) == (2 + 1 + 8) * 3
+def test_what_is_small_goes_to_all_at_once() -> None:
+    """Of 8,000 bytes a rank of four sends three quarters twice; of 400 bytes all, three times."""
+    step = replace(STEP, queries=100, columns=10, runs=1, shared=0, tensors=0)
+    assert bytes_a_step(step, 4)["all_reduce"] == 8000 * 3 / 4 * 2 + 400 * 3
 
 
 def test_no_more_ranks_draw_than_there_are_pieces() -> None:

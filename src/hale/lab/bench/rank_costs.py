@@ -1,11 +1,11 @@
 """A cost model of a step on P ranks: computing, waiting, sending.
 
-    T(P) = C / min(P, cores) + hops(P) (latency + o) + bytes(P) / bandwidth
+    T(P) = C / min(P, cores) + rounds(P) (latency + (P - 1) o) + bytes(P) / bandwidth
 
-C is what is computed of a step; on a machine with few cores ranks compute in turns. hops and bytes
-are counted, latency and bandwidth given; C and o, what a message costs beyond the wire, are fitted
-to measured times. What each rank does anyway grows with P as messages do, and is in o: where cores
-are few the two cannot be told apart.
+C is what is computed of a step; on a machine with few cores ranks compute in turns. In a round each
+rank sends to each other at once. Rounds and bytes are counted, latency and bandwidth given; C and
+o, what a message costs beyond the wire, are fitted to measured times. What each rank does anyway
+grows with P as messages do, and is in o: where cores are few the two cannot be told apart.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class Observed:
 
     ranks: int
     cores: int
-    hops: float
+    rounds: float
     latency: float  # seconds
     sent: float  # bytes of a rank
     bandwidth: float  # bytes a second
@@ -60,11 +60,11 @@ def fit_costs(seen: Sequence[Observed]) -> Costs:
 
 def _shares(seen: Observed) -> Floats:
     """What C and o are multiplied with."""
-    return np.array([1 / min(seen.ranks, seen.cores), seen.hops])
+    return np.array([1 / min(seen.ranks, seen.cores), seen.rounds * (seen.ranks - 1)])
 
 
 def _given(seen: Observed) -> float:
-    return seen.hops * seen.latency + seen.sent / seen.bandwidth
+    return seen.rounds * seen.latency + seen.sent / seen.bandwidth
 
 
 def _not_negative(table: Floats, wanted: Floats) -> Floats:

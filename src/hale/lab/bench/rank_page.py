@@ -21,7 +21,7 @@ def observed(row: Row, cores: int) -> Observed:
     return Observed(
         ranks=row["ranks"],
         cores=cores,
-        hops=row["hops"],
+        rounds=row["rounds"],
         latency=line["latency_ms"] / 1e3,
         sent=row["sent_bytes"],
         bandwidth=line["megabits"] * 1e6 / 8,
@@ -112,11 +112,11 @@ def _foretold(rows: Sequence[Row], cores: int) -> list[str]:
     found = [
         "### A cost model",
         "",
-        "    T(P) = C / min(P, cores) + hops(P) (latency + o) + bytes(P) / bandwidth",
+        "    T(P) = C / min(P, cores) + rounds(P) (latency + (P - 1) o) + bytes(P) / bandwidth",
         "",
         f"fitted on up to {FITTED} ranks: C = {1e3 * costs.computing:.2f} ms is computed of a step "
         "whatever the ranks, and a message with what each rank does for it "
-        f"costs o = {1e6 * costs.message:.0f} us beyond its wire. Hops and bytes are counted. "
+        f"costs o = {1e6 * costs.message:.0f} us beyond its wire. Rounds and bytes are counted. "
         "That o is of this machine, whose few cores also carry the frames and wake one rank after "
         "the other; on hosts with cores of their own it is less.",
         "",

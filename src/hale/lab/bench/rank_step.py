@@ -22,7 +22,7 @@ from hale.engine.memory import peak_mb
 from hale.errors import HaleError
 from hale.lab.bench.growth import synthetic
 from hale.lab.bench.hosts import Hosts, Line
-from hale.lab.bench.traffic import Step, bytes_a_step, hops
+from hale.lab.bench.traffic import Step, bytes_a_step
 from hale.lab.bench.wire import PLACES, enter
 from hale.settings import make_settings
 from hale.training.extent import Ranked
@@ -83,7 +83,7 @@ def measure(*asked: Any) -> dict[str, Any]:
         "sent_bytes": sum(counted.values()),
         "formula_bytes": sum(formula.values()),
         "calls": each,
-        "hops": hops(each, group.size),
+        "rounds": sum(each.values()) if group.size > 1 else 0.0,
         "rows": len(trainer.model.entities()),
         "peak_mb": memory,
     }

@@ -1,13 +1,14 @@
-"""Traffic: what a rank sends in a training step, and how often it waits, by formula.
+"""Traffic: what a rank sends in a training step, by formula.
 
 Of P ranks, with B positives of rows w wide, m drawn queries that have k numbers each, and s numbers
 of relations and the like in q tensors, a rank sends in the mean so many bytes a step:
 
     rows of heads and tails, and their gradients home   2 * 4 * 2 B w (P - 1) / P^2     all-to-all
     drawn queries, and how much they leave out          4 (P - 1) (k M + 2 m)           all-gather
-    sums over the entities, and their units             2 (P - 1) / P m (8 c + 4 u)     all-reduce
-    relations, loss, clock, and their units             2 (P - 1) / P (8 s + 4 q)       all-reduce
+    sums over the entities, and their units             r(8 m c) + r(4 m u)             all-reduce
+    relations, loss, clock, and their units             r(8 s) + r(4 q)                 all-reduce
 
+An all-reduce of x bytes sends r(x) = 2 (P - 1) / P x, or (P - 1) x where x is small (engine.group).
 M is the most queries that any rank has drawn, where no more ranks than PIECES have a part of the
 batch; c are the columns of the sums in u runs: a weight, the gradients by distance and scale, and
 by the query. None of it has the number of entities in it.
@@ -19,6 +20,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from hale.engine.group import SMALL
 from hale.training.pieces import PIECES
 
 
@@ -38,13 +40,13 @@ class Step:
 
 def bytes_a_step(step: Step, ranks: int) -> dict[str, float]:
     """The bytes that a rank sends, in the mean, by collective."""
-    p, ring = ranks, 2 * (ranks - 1) / ranks
-    gathered = step.asked * most_drawn(step.queries, ranks) + 2 * step.queries
-    sums = step.queries * (8 * step.columns + 4 * step.runs)
+    p, m = ranks, step.queries
+    gathered = step.asked * most_drawn(m, ranks) + 2 * m
+    reduced = (8 * m * step.columns, 4 * m * step.runs, 8 * step.shared, 4 * step.tensors)
     return {
         "all_to_all": 2 * 4 * 2 * step.batch * step.row * (p - 1) / p**2,
         "all_gather": 4 * (p - 1) * gathered,
-        "all_reduce": ring * (sums + 8 * step.shared + 4 * step.tensors),
+        "all_reduce": sum((p - 1) * x * (1 if x <= SMALL else 2 / p) for x in reduced),
     }
 
 
@@ -54,9 +56,3 @@ def most_drawn(queries: int, ranks: int, *, seed: int = 0) -> float:
     owned = np.diff(PIECES * np.arange(parts + 1) // parts) / PIECES
     drawn = np.random.default_rng(seed).multinomial(queries, owned, size=1000)
     return float(drawn.max(axis=1).mean())
-
-
-def hops(calls: dict[str, float], ranks: int) -> float:
-    """How often a rank waits for a message one after the other: rings, P - 1 or 2 (P - 1) long."""
-    each = {"all_to_all": 1, "all_gather": 1, "all_reduce": 2}
-    return sum(each[name] * count for name, count in calls.items()) * (ranks - 1)
