@@ -4,7 +4,7 @@ BIN := .venv/bin
 PAGES := src/hale/serve/static/explore.js
 TRIED := src/hale/serve/static/.tried
 
-.PHONY: install setup demo explore wheel browser-test test test-without-compiler check torture mutants sanitize format clean
+.PHONY: install setup demo explore wheel browser-test cluster-test test test-without-compiler check torture mutants sanitize format clean
 
 install: .venv/.demo
 
@@ -63,6 +63,11 @@ browser-test: setup
 	@if ! command -v chromedriver > /dev/null; then echo 'browser tests left out: no chromedriver'; \
 	elif ! test -f $(PAGES); then echo 'browser tests left out: the pages are not built'; \
 	else $(BIN)/python -m pytest -m browser tests/browser; fi
+
+# Ranks under torchrun: the same weights of wordnet on one to four, after fifty kills, and on hosts
+# in network namespaces, which need root and iproute2.
+cluster-test: setup
+	$(BIN)/python -m pytest -m cluster tests/training/test_cluster.py tests/lab/bench
 
 # The package as a machine without a compiler has it: hale must say that it runs on torch tiles and
 # why, and be right all the same. It shares every other package with .venv.

@@ -317,3 +317,32 @@ struct Ranks {
 struct Pairs {
     HALE_PAIRS(HALE_DECLARE)
 };
+
+// A sweep over the entities of one rank, shard by shard.
+#define HALE_SHARD_SWEEP(FIELD)                                                            \
+    FIELD(const Uniformity*, sweep)  /* of its fields those of queries, entities, threads */ \
+    FIELD(const int64_t*, begins)    /* (shards + 1,) where shards begin among the entities */ \
+    FIELD(int64_t, shards)                                                                 \
+    FIELD(int32_t*, bounded)         /* told whether weights need no floor */               \
+    FIELD(float*, floors)            /* (m,) h at the nearest entity; infinite for none */  \
+    FIELD(double*, parts)            /* (shards, m, 3 + d) sums of w, g, g x and g e */     \
+    FIELD(const double*, shares)     /* (m,) of each w in the value */
+
+struct ShardSweep {
+    HALE_SHARD_SWEEP(HALE_DECLARE)
+};
+
+// Sums of parts in whole units, or the largest of them where there are no sums.
+#define HALE_WHOLE_SUMS(FIELD)                                   \
+    FIELD(int64_t, c)             /* parts */                    \
+    FIELD(int64_t, rows)                                         \
+    FIELD(int64_t, k)             /* columns */                  \
+    FIELD(const double*, parts)   /* (c, rows, k) */             \
+    FIELD(const double*, units)   /* (rows, k) powers of two */  \
+    FIELD(double*, largest)       /* (rows, k) */                \
+    FIELD(int64_t*, sums)         /* (rows, k), or null */       \
+    FIELD(int32_t, threads)
+
+struct WholeSums {
+    HALE_WHOLE_SUMS(HALE_DECLARE)
+};

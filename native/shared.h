@@ -43,12 +43,14 @@ struct Shared {
     // The entities in tiles, and the tiles in chunks. How many depends on the problem alone, and
     // each chunk has sums of its own that meet in the order of the chunks: so the number of threads,
     // of which each takes some chunks, changes no bit of the result.
+    const int64_t* begins;
     int64_t tiles, chunks;
     Floats pull;                // (chunks, pull_rows, dp) sums of g e
     Floats lone_pull;           // (chunks, mp) the same of a lone dimension
     std::vector<double> mass;   // (chunks, 3, mp) sums of w, g, g x
 
-    explicit Shared(const Uniformity& problem)
+    // With `firsts`, where each of so many shards begins and the last one ends, these are the chunks.
+    explicit Shared(const Uniformity& problem, const int64_t* firsts = nullptr, int64_t shards = 0)
         : ask(problem),
           mp(padded(problem.m)),
           dp(padded(is_lone(problem.d) ? problem.d - 1 : problem.d)),
@@ -63,8 +65,9 @@ struct Shared {
           push(mp * dp),
           lone_push(mp),
           push_by(mp),
+          begins(firsts),
           tiles((problem.n + kTile - 1) / kTile),
-          chunks(chunks_of(tiles, mp * dp)),
+          chunks(firsts ? shards : chunks_of(tiles, mp * dp)),
           pull(problem.workspace ? chunks * pull_rows * dp : 0),
           lone_pull(chunks * mp),
           mass(chunks * 3 * mp) {
@@ -84,6 +87,7 @@ struct Shared {
     }
 
     int64_t first_of(int64_t chunk) const {
+        if (begins) return begins[chunk];
         return std::min(ask.n, tiles * chunk / chunks * kTile);
     }
 

@@ -17,6 +17,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "visit.h"
 #include "worker.h"
 
 namespace {
@@ -131,32 +132,7 @@ void run(const Uniformity& ask, const A& h) {
 }
 
 void sweep(const Uniformity& ask) {
-    constexpr float kSafeBound = 60.0f;  // exp(-60) is far from the smallest float
-    const float bound = *std::max_element(ask.gammas, ask.gammas + ask.m);
-    switch (ask.activation) {
-        case kHanon: {
-            if (bound <= kSafeBound && middle_of(ask.beta, bound) <= kMaxPower) {
-                return run(ask, Hanon{ask.beta});
-            }
-            return run(ask, SteepHanon{ask.beta});
-        }
-        case kHalin:
-            return run(ask, Halin{ask.beta});
-        case kXExp:
-            return run(ask, XExp{});
-        case kDouble:
-            return run(ask, Linear{2.0f});
-        case kArctanh:
-            return run(ask, Arctanh{});
-        case kSigmoid:
-            if (bound <= kSafeBound) return run(ask, Sigmoid<true>{ask.shape});
-            return run(ask, Sigmoid<false>{ask.shape});
-        case kSpline:
-            if (bound <= kSafeBound) return run(ask, Spline<true>{ask.shape});
-            return run(ask, Spline<false>{ask.shape});
-        default:
-            return run(ask, Linear{1.0f});
-    }
+    visit(ask, [&](const auto& h) { run(ask, h); });
 }
 
 // Floats of workspace for a sweep with gradients: g of every pair, rows in whole vectors.

@@ -154,7 +154,10 @@ class Worker {
             for (int64_t k = whole; k < d; ++k) rest += e[k] * e[k];
             norm[j] = sum(total) + rest;
         }
-        for (int64_t at = count * all.mp; at < kTile * all.mp; ++at) masked.push_back(at);
+        filled = count;
+        // Register blocks may reach so many rows beyond the last.
+        const int64_t reached = std::min<int64_t>(kTile, count + kMaxRows);
+        for (int64_t at = count * all.mp; at < reached * all.mp; ++at) masked.push_back(at);
         for (int64_t i = 0; i < ask.m; ++i) {
             for (; next[i] < ask.left_from[i + 1] && ask.left_out[next[i]] < start + count;
                  ++next[i]) {
@@ -190,7 +193,7 @@ class Worker {
         const int64_t mp = all.mp, d = ask.d;
         const float *rows_of_tile = tile, *turned = &all.turned[lane], *scale = &all.scale[lane],
                     *norms = &all.norms[lane];
-        for (int64_t j = 0; j < kTile; j += R) {
+        for (int64_t j = 0; j < filled; j += R) {
             Vec acc[R][V];
             UNROLL for (int v = 0; v < V; ++v) {
                 Vec c = load(scale + v * kLanes), cq = load(norms + v * kLanes);
@@ -261,7 +264,7 @@ class Worker {
                     acc[r][v] = load(sum_of + (i + r) * dp + v * kLanes);
                 }
             }
-            multiply<R, V>(acc, kTile, g + i, 1, mp, from, d);
+            multiply<R, V>(acc, filled, g + i, 1, mp, from, d);
             UNROLL for (int r = 0; r < R; ++r) {
                 UNROLL for (int v = 0; v < V; ++v) {
                     store(sum_of + (i + r) * dp + v * kLanes, acc[r][v]);
@@ -278,7 +281,7 @@ class Worker {
         }
         Vec acc[1][V];
         UNROLL for (int v = 0; v < V; ++v) acc[0][v] = load(&lone_pull[lane + v * kLanes]);
-        multiply<1, V>(acc, kTile, tile + ask.d - 1, 0, ask.d, g + lane, all.mp);
+        multiply<1, V>(acc, filled, tile + ask.d - 1, 0, ask.d, g + lane, all.mp);
         UNROLL for (int v = 0; v < V; ++v) store(&lone_pull[lane + v * kLanes], acc[0][v]);
     }
 
@@ -363,6 +366,7 @@ class Worker {
 
    private:
     const float* tile = nullptr;
+    int64_t filled = kTile;    // rows of the tile at hand
     float norm[kTile];         // |e_j|^2 while gathering, sum_i s_i g_ij while scattering
     float* pull = nullptr;       // (pull_rows, dp) of the chunk at hand
     float* lone_pull = nullptr;  // (mp,)

@@ -10,6 +10,7 @@ from hypothesis import settings
 
 from hale.data.graph import Graph, Vocabulary
 from hale.engine import library
+from tests.ranks import Ranks
 
 # On CI the same examples every time; elsewhere new ones, so that the search goes on.
 settings.register_profile("ci", derandomize=True)
@@ -59,3 +60,11 @@ def ring(num_entities: int, *, held_out: int = 4) -> Graph:
 @pytest.fixture
 def graph() -> Graph:
     return ring(24)
+
+
+@pytest.fixture(scope="session")
+def ranks() -> Iterator[Ranks]:
+    """Processes that can be the ranks of a group."""
+    ready = Ranks()
+    yield ready
+    ready.close()

@@ -11,6 +11,7 @@
     |   `-- MissingExtraError    an optional part that is not installed
     |-- DownloadError            the network or the server failed
     |-- TrainingError            a loss that is not finite
+    |-- GroupError               a rank of a process group that does not answer
     `-- EvaluationError          scores that cannot be ranked
 
 A message says what was given, what is allowed, and what to do next.
@@ -111,6 +112,10 @@ class DownloadError(HaleError):
 
 class TrainingError(HaleError):
     """Training met a loss that is not finite."""
+
+
+class GroupError(HaleError):
+    """A rank of a process group died or does not answer."""
 
 
 class EvaluationError(HaleError):

@@ -28,7 +28,7 @@ FLAGS = {
 OWN = {
     "train": {"graph", "out_folder", "resume", "overwrite", "columns", "header", "labels"}
     | {"weights", "types", "type_relation", "holdout", "split_seed", "skip_bad"}
-    | {"full_evaluation", "plan", "track", "as_json"},
+    | {"full_evaluation", "plan", "track", "ranks", "timeout", "as_json"},
     "tune": {"graph", "budget", "trial", "searched", "folder", "skip_bad", "as_json"},
     "update": {"run", "facts", "remove", "out_folder", "overwrite", "holdout", "anchor", "focus"}
     | {"rate", "tolerance", "full_evaluation", "skip_bad", "columns", "header", "weights"}

@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 import torch
 
-from hale.engine.topk import STRIPS, merged, top
+from hale.engine.group import Group
+from hale.engine.topk import STRIPS, merged, merged_over, top
+from tests.ranks import Ranks
 
 
 @pytest.mark.parametrize("count", [1, STRIPS, 1000, 2048, 4099])
@@ -58,3 +60,40 @@ def test_the_best_of_spans_are_the_best_of_all(k: int) -> None:
     expected = scores.topk(k)
     assert torch.equal(best[0], expected.values)
     assert torch.equal(best[1], expected.indices)
+
+
+@pytest.mark.parametrize("count", [5, 40, 700, 3000, 4099])
+@pytest.mark.parametrize("k", [1, 3, 17])
+def test_equal_scores_come_by_their_places(count: int, k: int) -> None:
+    """Against a stable sort of whole rows, with few values, so that most are equal."""
+    draws = torch.Generator().manual_seed(count + k)
+    scores = torch.randint(3, (9, count), generator=draws).float()
+    scores[4] = 0.0
+    scores[5, ::2] = -torch.inf
+    expected = scores.sort(dim=1, descending=True, stable=True)
+    values, places = top(scores, k)
+    assert torch.equal(values, expected.values[:, :k])
+    assert torch.equal(places, expected.indices[:, :k])
+    best = None
+    for first in range(0, count, 7):
+        part = scores[:, first : first + 7]
+        values, places = top(part, k)
+        best = merged(best, (values, places + first), k)
+    assert best is not None
+    assert torch.equal(best[1], expected.indices[:, :k])
+
+
+def spread(group: Group, scores: torch.Tensor, cuts: list[int], k: int) -> list[torch.Tensor]:
+    first, last = cuts[group.rank : group.rank + 2]
+    values, places = top(scores[:, first:last], k)
+    return list(merged_over(group, (values, places + first), k))
+
+
+@pytest.mark.parametrize("cuts", [[0, 30], [0, 11, 30], [0, 2, 2, 30]])
+def test_the_best_of_all_ranks(ranks: Ranks, cuts: list[int]) -> None:
+    """A rank may have fewer than are asked for, or none."""
+    scores = torch.randint(4, (5, 30), generator=torch.Generator().manual_seed(1)).float()
+    expected = scores.sort(dim=1, descending=True, stable=True)
+    for values, places in ranks(len(cuts) - 1, spread, scores, cuts, 8):
+        assert torch.equal(values, expected.values[:, :8])
+        assert torch.equal(places, expected.indices[:, :8])

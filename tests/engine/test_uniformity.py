@@ -346,7 +346,7 @@ def test_threads_share_out_the_entities(d: int) -> None:
 def test_another_default_type_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     inputs = [x.requires_grad_() for x in draw(20, 500, 8, 0.3, seed=0)]
     usual = torch.autograd.grad(uniformity(*inputs, Hanon()), inputs)
-    monkeypatch.setattr(native, "_workspace", native._Workspace())
+    monkeypatch.setattr(native, "workspace", native._Workspace())
     before = torch.get_default_dtype()
     try:
         torch.set_default_dtype(torch.bfloat16)

@@ -56,3 +56,11 @@ def test_a_tenth_of_the_budget() -> None:
     assert ranking_seconds(make_settings(budget=60)) == 6
     assert ranking_seconds(make_settings(budget=3)) == 2
     assert ranking_seconds(make_settings(epochs=3)) is None
+
+
+def test_ranks_of_a_group_go_by_one_clock(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It took the one that leads ten times as long, so only what is ranked in any case is."""
+    clock = Clock(monkeypatch)
+    found = rank_gradually(clock.rank, TRIPLES, seconds=900, agreed=lambda taken: 10 * taken)
+    assert clock.sizes == [128, 372]
+    assert len(found.places) == 500

@@ -107,3 +107,16 @@ def test_a_file_with_an_owner_is_checked(tmp_path: Path) -> None:
     (tmp_path / "x").write_bytes(whole.replace(numbers, numbers[::-1]))
     with pytest.raises(ValueError, match="checksum differs"):
         read_tensor_file(tmp_path / "x", owner="me")
+
+
+def test_some_rows_are_read_alone(tmp_path: Path) -> None:
+    """The owner is checked; the checksum, which is of all bytes, is not."""
+    rows = torch.arange(12.0).view(6, 2)
+    path = tmp_path / "rows.safetensors"
+    write_tensor_file(path, {"entity": rows, "turn": rows[:2]}, {"step": 3}, owner="me")
+    found, about = read_tensor_file(path, owner="me", rows={"entity": slice(2, 5)})
+    assert torch.equal(found["entity"], rows[2:5])
+    assert torch.equal(found["turn"], rows[:2])
+    assert about == {"step": 3}
+    with pytest.raises(ValueError, match="another run"):
+        read_tensor_file(path, owner="you", rows={"entity": slice(2, 5)})

@@ -16,6 +16,7 @@ from hale.engine.blocks import Blocks
 from hale.engine.leaving import Leaver
 from hale.objectives.left_out import left_out
 from hale.settings import make_settings
+from hale.training.native_step import NativeStep
 from hale.training.optimizers import Adam
 from hale.training.trainer import Trainer
 
@@ -140,7 +141,7 @@ def test_the_same_bits_on_any_number_of_threads(
 def test_what_is_left_out_natively_is_what_numpy_finds(dense: Graph) -> None:
     trainer = Trainer(dense, make_settings(dim=8, epochs=1, block=90, loops=False, queries=5))
     step = trainer.native_step
-    assert step is not None
+    assert isinstance(step, NativeStep)
     for number in range(5):
         block, batch = trainer.blocks.at(number), trainer.batches.at(number)[:200]
         batch[0] = torch.tensor([7, 1, 0])

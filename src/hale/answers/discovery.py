@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, Unpack
+from typing import Any, NamedTuple, Unpack
 
 import numpy as np
 import polars as pl
@@ -149,11 +149,18 @@ class _Work:
             self.progress(self.done, self.total)
 
 
+class _Found(NamedTuple):
+    """Facts (n, 3): where they stand (n,), and what they score (n,)."""
+
+    standing: Scores
+    scores: Scores
+    facts: Ids
+
+
 def _best_of(work: _Work, relations: list[int], k: int) -> Iterator[MissingFact]:
     """The k best missing facts of some relations together, best first."""
-    best: Scores = np.empty(0, dtype=np.float32)  # where they stand, and what they score
-    scores: Scores = np.empty(0, dtype=np.float32)
-    facts: Ids = np.empty((0, 3), dtype=np.int64)
+    nothing = np.empty(0, dtype=np.float32)
+    found = _Found(nothing, nothing, np.empty((0, 3), dtype=np.int64))
     for relation in relations:
         heads = work.given(relation)
         end = work.done + len(heads)
@@ -164,13 +171,12 @@ def _best_of(work: _Work, relations: list[int], k: int) -> Iterator[MissingFact]
             rows, columns = np.divmod(places, block.scores.shape[1])
             tails = block.entities.cpu().numpy()[columns]
             fresh = np.stack([asked[rows], np.full(len(rows), relation), tails], axis=1)
-            best, facts = np.concatenate([best, standing]), np.concatenate([facts, fresh])
-            scores = np.concatenate([scores, values])
-            order = np.argsort(-best, kind="stable")[:k]
-            best, scores, facts = best[order], scores[order], facts[order]
+            some = _Found(standing, values, fresh)
+            found = _first(_Found(*map(np.concatenate, zip(found, some, strict=True))), k)
             if block.last:
                 work.asked(len(block.rows))
         work.reach(end)
+    _, scores, facts = _of_all_ranks(work, found, k)
     graph = work.graph
     sure: list[float | None] = [None] * len(facts)
     if work.calibration is not None:
@@ -189,6 +195,28 @@ def _best_of(work: _Work, relations: list[int], k: int) -> Iterator[MissingFact]
             score=score,
             probability=None if sure[rank - 1] is None else float(sure[rank - 1] or 0.0),
         )
+
+
+def _first(found: _Found, k: int) -> _Found:
+    """The k that stand best, equal ones by their ids."""
+    standing, _, facts = found
+    order = np.lexsort((facts[:, TAIL], facts[:, HEAD], facts[:, RELATION], -standing))[:k]
+    return _Found(*(column[order] for column in found))
+
+
+def _of_all_ranks(work: _Work, found: _Found, k: int) -> _Found:
+    """The k best of what the ranks found that share the entities."""
+    group = work.run.model.entity.group
+    if group.size == 1:
+        return found
+    counts = torch.zeros(group.size, dtype=torch.int64)
+    counts[group.rank] = len(found.facts)
+    counts = group.all_reduce(counts)
+    columns = [found.standing[:, None], found.scores[:, None], found.facts]
+    table = torch.from_numpy(np.concatenate(columns, axis=1, dtype=np.float64))
+    every = group.all_gather(table, counts.tolist()).cpu().numpy()  # ids are exact below 2^53
+    standing, scores = every[:, :2].astype(np.float32).T
+    return _first(_Found(standing, scores, every[:, 2:].astype(np.int64)), k)
 
 
 def _find_each(work: _Work, relations: list[int], k: int) -> Iterator[AnswerArrays]:

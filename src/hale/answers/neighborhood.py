@@ -14,7 +14,7 @@ from torch.nn import functional
 from hale.data.keys import Ids
 from hale.data.results import Results
 from hale.engine import geometry
-from hale.engine.topk import merged, top
+from hale.engine.topk import merged, merged_over, top
 from hale.errors import EvaluationError, InputError, UnknownNameError
 from hale.evaluation.limits import Among, entities_among
 from hale.evaluation.spans import chunk_size
@@ -54,26 +54,31 @@ def neighbors(
     run = open_run(run)
     graph = run.graph
     itself = graph.entity_id(entity)
-    vectors = run.model.places()
+    table, dim = run.model.entity, run.model.dim
     chosen = entities_among(graph, **among)
-    others = np.arange(len(vectors)) if chosen is None else chosen
+    others = np.arange(len(graph.entities)) if chosen is None else chosen
     others = others[others != itself]
-    nearest: tuple[Tensor, Tensor] | None = None
-    for first in range(0, len(others), chunk := chunk_size(vectors.shape[1])):
-        some = torch.from_numpy(others[first : first + chunk]).to(vectors.device)
-        distances = distances_to(vectors[some], vectors[itself], metric)
-        if not torch.isfinite(distances).all():
-            raise EvaluationError("The model holds vectors that are not finite; train it again.")
+    if not len(others):
+        raise InputError(f"There is no entity but {entity!r} itself to look among.")
+    vector = table(torch.tensor([itself], device=table.weight.device))[0, :dim]
+    held = others[table.span.holds(others)]
+    nearest = vector.new_empty(1, 0), torch.empty(1, 0, dtype=torch.long, device=vector.device)
+    finite = True
+    for first in range(0, len(held), chunk := chunk_size(dim)):
+        some = torch.from_numpy(held[first : first + chunk]).to(vector.device)
+        distances = distances_to(table.held(some)[:, :dim], vector, metric)
+        finite = finite and bool(torch.isfinite(distances).all())
         nearness, places = top(-distances[None], k)
         nearest = merged(nearest, (nearness, some[places]), k)
-    if nearest is None:
-        raise InputError(f"There is no entity but {entity!r} itself to look among.")
-    nearness, ids = nearest
+    if table.group.any(not finite):
+        raise EvaluationError("The model holds vectors that are not finite; train it again.")
+    nearness, ids = merged_over(table.group, nearest, k)
     found = [
         Neighbor(rank, graph.entities[number], graph.label(graph.entities[number]), -value)
         for rank, (number, value) in enumerate(
             zip(ids[0].tolist(), nearness[0].tolist(), strict=True), start=1
         )
+        if value > -np.inf
     ]
     return Results(Neighbor, found)
 

@@ -151,7 +151,7 @@ class Scorer:
                 row, column = np.divmod(places, width)
                 found.append((values, moved, rows[row] * width + column))
         values, moved, places = (np.concatenate(part) for part in zip(*found, strict=True))
-        order = np.argsort(-moved, kind="stable")[:k]
+        order = np.lexsort((places, -moved))[:k]
         return values[order], moved[order], places[order]
 
     def _tensor(self, ids: Ids | Marks | Scores) -> Tensor:

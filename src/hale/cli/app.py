@@ -17,6 +17,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from hale import __version__
 from hale.cli import INTERRUPTED
+from hale.cli.asking import refuse_ranks
 from hale.cli.controls import PlainConsole, escape_controls, json_line
 from hale.cli.groups import COMMAND_GROUPS, grouped
 from hale.errors import HaleError, HaleWarning
@@ -54,7 +55,7 @@ COMMANDS = {
     "tune": "Search for settings on validation triples, and write the best as a recipe.",
     "recipe": "Show a recipe and check it: what `hale train --recipe FILE` would take from it.",
     "update": "Add the triples of FACTS to RUN, remove others, and train for a short while.",
-    "bench": "Measure: the kernel, a step, blocks, ranking, growth, an index, a race with PyKEEN.",
+    "bench": "Measure: the kernel, a step, blocks, ranks, growth, an index, a race with PyKEEN.",
 }
 
 
@@ -83,6 +84,7 @@ class LazyCommands(TyperGroup):
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """The command that the first argument names."""
         if args[0] in COMMANDS:
+            refuse_ranks(args[0])
             self.add_command(load_command(args[0]))
         return super().resolve_command(ctx, args)
 

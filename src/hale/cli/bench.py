@@ -9,14 +9,16 @@ from typing import Annotated, Any
 import typer
 
 from hale.cli.app import err, load_graph, out, print_json, reporting
+from hale.cli.bench_ranks import ranks
 from hale.cli.options import Json, Threads
 
 bench = typer.Typer(
     name="bench",
-    help="Measure: the kernel, a step, blocks, ranking, growth, an index, a race with PyKEEN.",
+    help="Measure: the kernel, a step, blocks, ranks, growth, an index, a race with PyKEEN.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
+bench.command()(ranks)
 
 Out = Annotated[Path | None, typer.Option("--out", help="Write the JSON object to a file too.")]
 Plot = Annotated[Path | None, typer.Option("--plot", help="Draw the result to this file.")]

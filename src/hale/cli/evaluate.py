@@ -7,7 +7,8 @@ from typing import Annotated
 import typer
 
 from hale.cli.app import err, out, print_json, reporting
-from hale.cli.options import Device, Json, OfType, RunPath, Threads, TypeRelation, Within
+from hale.cli.asking import asking_ranks
+from hale.cli.options import Device, Json, OfType, Ranks, RunPath, Threads, TypeRelation, Within
 from hale.errors import RunError
 
 
@@ -39,6 +40,7 @@ def evaluate(
     within: Within = None,
     device: Device = "auto",
     threads: Threads = None,
+    ranks: Ranks = None,
     as_json: Json = False,
 ) -> None:
     """Rank a split of a run's graph: filtered, over all entities, in both directions.
@@ -54,8 +56,8 @@ def evaluate(
     from hale.runs.run import load_run
 
     use_threads(threads)
-    loaded = load_run(run, device=device)
-    with query_progress(err, "triples") as follow:
+    with asking_ranks(ranks, run, device) as group, query_progress(err, "triples") as follow:
+        loaded = load_run(run, device=device, group=group)
         found = evaluate_run(
             loaded,
             split,
@@ -81,7 +83,7 @@ def evaluate(
         if found.missed:
             err.print(f"{found.missed:,} targets were no candidates, and count as the last of all")
     own = cardinality is None or cardinality == loaded.settings.cardinality
-    if ties == "mean" and own and (typed or found.candidates is None):
+    if group.leads and ties == "mean" and own and (typed or found.candidates is None):
         try:
             loaded.save_metrics(f"{split} (typed)" if typed else split, report)
         except RunError as error:  # a shared run that only others may write to

@@ -30,7 +30,7 @@ OPTION_GROUPS: dict[str, tuple[str, ...]] = {
     "When to stop and to look": (
         *("patience", "validate_every", "validation_sample", "full_evaluation"),
     ),
-    "Where and how": ("threads", "device", "seed", "track", "as_json"),
+    "Where and how": ("threads", "device", "seed", "ranks", "timeout", "track", "as_json"),
     "New facts against old ones": ("anchor", "focus", "rate", "tolerance"),
     "The model": (
         *("similarity", "loops", "cardinality", "heights", "near", "group_size", "biases"),

@@ -7,8 +7,9 @@ from typing import Annotated
 import typer
 
 from hale.cli.app import out, print_json, reporting
+from hale.cli.asking import asking_ranks
 from hale.cli.completion import complete_entity
-from hale.cli.options import Device, Json, OfType, RunPath, TypeRelation, Within
+from hale.cli.options import Device, Json, OfType, Ranks, RunPath, TypeRelation, Within
 
 
 @reporting
@@ -26,6 +27,7 @@ def neighbors(
     type_relation: TypeRelation = None,
     within: Within = None,
     device: Device = "auto",
+    ranks: Ranks = None,
     as_json: Json = False,
 ) -> None:
     """List the entities whose vectors are nearest to one."""
@@ -33,16 +35,17 @@ def neighbors(
     from hale.cli.tables import neighbors_table
     from hale.runs.run import load_run
 
-    loaded = load_run(run, device=device)
-    found = nearest(
-        loaded,
-        entity,
-        k=k,
-        metric=metric,  # type: ignore[arg-type]
-        types=of_type or None,
-        type_relation=type_relation,
-        within=within,
-    )
+    with asking_ranks(ranks, run, device) as group:
+        loaded = load_run(run, device=device, group=group)
+        found = nearest(
+            loaded,
+            entity,
+            k=k,
+            metric=metric,  # type: ignore[arg-type]
+            types=of_type or None,
+            type_relation=type_relation,
+            within=within,
+        )
     name = loaded.graph.entities[loaded.graph.entity_id(entity)]
     if as_json:
         rows = [neighbor.as_dict() for neighbor in found]

@@ -27,6 +27,15 @@ Json = Annotated[
 Device = Annotated[str, typer.Option("--device", help="auto, cpu, cuda or mps.")]
 RunPath = Annotated[Path, typer.Argument(help="Folder of a run.", metavar="RUN")]
 Threads = Annotated[int | None, typer.Option("--threads", help="CPU threads.", min=1)]
+Ranks = Annotated[
+    int | None,
+    typer.Option(
+        "--ranks",
+        help="Ask in so many processes of this machine, which share the entities.",
+        min=1,
+        max=64,
+    ),
+]
 OutFile = Annotated[
     Path | None,
     typer.Option("--out", help="Write the table to this file: .csv, .tsv or .parquet."),

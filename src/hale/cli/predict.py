@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from hale.cli.app import err, out, print_json, reporting, tell_file, tell_meaning
+from hale.cli.asking import asking_ranks, leading_file
 from hale.cli.completion import complete_entity, complete_relation
 from hale.cli.options import (
     Anything,
@@ -16,6 +17,7 @@ from hale.cli.options import (
     Json,
     OfType,
     OutFile,
+    Ranks,
     RunPath,
     Threads,
     TypeRelation,
@@ -79,6 +81,7 @@ def predict(
     csv_safe: CsvSafe = False,
     device: Device = "auto",
     threads: Threads = None,
+    ranks: Ranks = None,
     as_json: Json = False,
 ) -> None:
     """Answer queries: tails of (head, relation), heads of (relation, tail), relations of both.
@@ -94,42 +97,43 @@ def predict(
     from hale.cli.tables import answers_table
     from hale.engine.device import use_threads
     from hale.evaluation.limits import candidates_of
-    from hale.export.table_file import check_table_path, table_file
+    from hale.export.table_file import check_table_path
     from hale.runs.run import load_run
 
     use_threads(threads)
     check(k, known, above)  # type: ignore[arg-type]
     if out_file is not None:
         check_table_path(out_file)
-    loaded = load_run(run, device=device)
-    asked = _queries(loaded, [head, relation, tail], queries, skip_bad, every, direction)
-    candidates = candidates_of(
-        loaded.graph,
-        anything=anything,
-        types=of_type or None,
-        type_relation=type_relation,
-        within=within,
-    )
-    how: dict[str, Any] = {"k": k, "known": known, "above": above, "candidates": candidates}
-    if out_file is not None:
-        with table_file(out_file, csv_safe=csv_safe) as file:
-            for table in tables(loaded.graph, find_answers(loaded, asked, **how)):
-                file.add(table)
-        tell_file(run, out_file, {"queries": len(asked), "answers": file.rows}, as_json)
-        return
-    found = answers_to(loaded, asked, **how)
-    if as_json and (queries is not None or every):
-        print_json({"run": str(run), "queries": [answers.as_dict() for answers in found]})
-    elif as_json:
-        print_json({"run": str(run), **next(found).as_dict()})
-    else:
-        sure = held = False
-        for answers in found:
-            out.print(answers_table(loaded.graph, answers))
-            sure = sure or any(answer.probability is not None for answer in answers)
-            held = held or any(answer.split == "train" for answer in answers)
-        if sure:
-            tell_meaning(loaded, held=held)
+    with asking_ranks(ranks, run, device) as group:
+        loaded = load_run(run, device=device, group=group)
+        asked = _queries(loaded, [head, relation, tail], queries, skip_bad, every, direction)
+        candidates = candidates_of(
+            loaded.graph,
+            anything=anything,
+            types=of_type or None,
+            type_relation=type_relation,
+            within=within,
+        )
+        how: dict[str, Any] = {"k": k, "known": known, "above": above, "candidates": candidates}
+        if out_file is not None:
+            with leading_file(group, out_file, csv_safe=csv_safe) as file:
+                for table in tables(loaded.graph, find_answers(loaded, asked, **how)):
+                    file.add(table)
+            tell_file(run, out_file, {"queries": len(asked), "answers": file.rows}, as_json)
+            return
+        found = answers_to(loaded, asked, **how)
+        if as_json and (queries is not None or every):
+            print_json({"run": str(run), "queries": [answers.as_dict() for answers in found]})
+        elif as_json:
+            print_json({"run": str(run), **next(found).as_dict()})
+        else:
+            sure = held = False
+            for answers in found:
+                out.print(answers_table(loaded.graph, answers))
+                sure = sure or any(answer.probability is not None for answer in answers)
+                held = held or any(answer.split == "train" for answer in answers)
+            if sure:
+                tell_meaning(loaded, held=held)
 
 
 def _check_ways(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+from contextlib import nullcontext
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
@@ -10,8 +12,9 @@ import typer
 
 from hale.cli import INTERRUPTED
 from hale.cli.app import err, load_graph, out, print_json, reporting
+from hale.cli.launch import is_rank, launch, leads
 from hale.cli.options import Columns, Json, Weights, option, settings_options
-from hale.errors import InputError
+from hale.errors import HaleWarning, InputError
 
 
 @reporting
@@ -80,6 +83,19 @@ def train(
             help="Write losses and validations for tensorboard, mlflow or wandb (offline).",
         ),
     ] = None,
+    ranks: Annotated[
+        int | None,
+        typer.Option(
+            "--ranks",
+            help="Train in so many processes of this machine, which share the entities.",
+            min=1,
+            max=64,
+        ),
+    ] = None,
+    timeout: Annotated[
+        str,
+        typer.Option("--timeout", help="How long ranks wait for one that does not answer."),
+    ] = "60s",
     as_json: Json = False,
     **given: Any,
 ) -> None:
@@ -98,30 +114,44 @@ def train(
         raise InputError("--resume goes with --out RUN, and not with --overwrite.")
     if resume and plan:
         raise InputError("--plan tells of a new run; leave out --resume.")
+    if plan and (ranks or is_rank()):
+        raise InputError("--plan tells of a run in one process; leave out --ranks.")
+    if is_rank() and out_folder is None:
+        raise InputError("Under torchrun name the folder of the run, which all ranks see: --out.")
 
     from hale.cli.plan import show_plan
     from hale.cli.progress import LiveProgress
     from hale.cli.tables import metrics_table, sample_line, without_rule
     from hale.cli.wall import WallTime
     from hale.data.files import free_folder
+    from hale.data.graph import Graph
+    from hale.engine.group import Group
     from hale.evaluation.evaluator import evaluate as evaluate_run
     from hale.evaluation.evaluator import sample_of
     from hale.evaluation.gradual import ranking_seconds
     from hale.runs.folder import RunFolder
+    from hale.runs.run import Run
     from hale.runs.systems import complete
+    from hale.training.ranked_start import train_on_ranks
     from hale.training.start import check
     from hale.training.start import train as train_run
     from hale.training.tracking import tracker_class
 
     wall = WallTime()
+    if not leads():  # rank 0 tells
+        warnings.simplefilter("ignore", HaleWarning)
     settings = complete(**({} if resume else given))
     check(settings)  # faults are told before anything is read or fetched
     tracker = None if track is None else tracker_class(track)
-    if not resume:
+    if not resume and not is_rank():
         RunFolder(out_folder or Path("runs") / "new").is_taken(overwrite=overwrite)
-    triples = None
-    if graph is not None:
-        triples = load_graph(
+    if ranks is not None and not is_rank():
+        stem = f"{Path(graph or '').stem}-{settings.model}-{settings.dim}"
+        launch(ranks, out_folder or free_folder("runs", stem))
+
+    def load() -> Graph:
+        assert graph is not None
+        return load_graph(
             graph,
             columns=columns,
             header=header,
@@ -133,6 +163,8 @@ def train(
             holdout=holdout,
             seed=split_seed,
         )
+
+    triples = None if graph is None or is_rank() else load()
     if plan:
         assert triples is not None
         show_plan(triples, given, as_json=as_json)
@@ -141,16 +173,33 @@ def train(
         assert triples is not None
         out_folder = free_folder("runs", f"{triples.name}-{settings.model}-{settings.dim}")
     wall.load()
-    with LiveProgress(err).live() as progress:
-        run = train_run(
-            triples,
-            out=out_folder,
-            resume=resume,
-            overwrite=overwrite,
-            observer=progress,
-            track=track,
-            **given,
-        )
+    with LiveProgress(err).live() if leads() else nullcontext() as progress:
+        run: Run | None
+        if is_rank():
+            group = Group.join(_seconds(timeout))
+            run = train_on_ranks(
+                group,
+                None if graph is None else load,
+                given,
+                out=out_folder,
+                resume=resume,
+                overwrite=overwrite,
+                observer=progress,
+                track=track,
+            )
+            group.leave()
+        else:
+            run = train_run(
+                triples,
+                out=out_folder,
+                resume=resume,
+                overwrite=overwrite,
+                observer=progress,
+                track=track,
+                **given,
+            )
+        if run is None or progress is None:  # rank 0 tells the rest
+            return
         wall.add(run.took)
         summary = run.summary
         err.print(
@@ -214,3 +263,12 @@ def train(
         )
     out.print(f"run:  {run.path}")
     err.print(wall.line())
+
+
+def _seconds(timeout: str) -> float:
+    from hale.settings import parse_duration
+
+    try:
+        return parse_duration(timeout)
+    except ValueError as error:
+        raise InputError(f"--timeout: {error}.") from None

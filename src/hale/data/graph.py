@@ -40,6 +40,27 @@ class GraphSize(NamedTuple):
     num_entities: int
     num_relations: int  # without reciprocals; a model keeps 2 rows per relation
 
+    @property
+    def first(self) -> int:
+        """The number of the first entity: of a whole graph 0."""
+        return 0
+
+
+class SpanSize(GraphSize):
+    """Of a graph of which a model has a span of the entities, the first numbered ``first``."""
+
+    _first: int
+
+    def __new__(cls, num_entities: int, num_relations: int, first: int) -> SpanSize:
+        made = super().__new__(cls, num_entities, num_relations)
+        made._first = first
+        return made
+
+    @property
+    def first(self) -> int:
+        """The number of the first entity."""
+        return self._first
+
 
 @dataclass(frozen=True, eq=False)
 class Graph:
@@ -244,7 +265,9 @@ def _checked_weights(weights: Weights, count: int) -> Weights:
 
 
 def _own(triples: Ids) -> Ids:
-    """The triples as an array of int64 that nobody can write to any more."""
+    """The triples as an array of int64 that nobody can write to any more; a mapped file is one."""
+    if isinstance(triples, np.memmap) and triples.dtype == np.int64 and triples.mode == "r":
+        return triples
     kept = np.asarray(triples)
     if kept.dtype == np.int64 and kept.flags.owndata and not kept.flags.writeable:
         return kept

@@ -171,7 +171,7 @@ class KnownAnswers:
         Those of whose facts (h, r, t) at least half have (t, r, h) beside them, such as a
         marriage or a likeness; a relation without facts does not.
         """
-        met, count = np.zeros(self._width), np.zeros(self._width)
+        met, count = np.zeros((2, self._width), dtype=np.int64)
         half = self._width // 2
         for keys, answers in self._facts():
             _, relations = pairs_of(keys, self._width)
@@ -180,8 +180,9 @@ class KnownAnswers:
             turned = np.zeros(len(keys), dtype=bool)
             for index in self._parts:
                 turned |= index.holds(back, answers)
-            met += np.bincount(relations, turned, minlength=self._width)
+            met += np.bincount(relations[turned], minlength=self._width)
             count += np.bincount(relations, minlength=self._width)
+        met, count = self._of_all(met), self._of_all(count)
         return (count > 0) & (2 * met >= count)
 
     @cached_property
@@ -191,12 +192,16 @@ class KnownAnswers:
         Those of whose facts (h, r, t) at least one in a hundred does (h = t), and those without
         facts, of which nothing is known.
         """
-        met, count = np.zeros(self._width), np.zeros(self._width)
+        met, count = np.zeros((2, self._width), dtype=np.int64)
         for keys, answers in self._facts():
             heads, relations = pairs_of(keys, self._width)
-            met += np.bincount(relations, heads == answers, minlength=self._width)
+            met += np.bincount(relations[heads == answers], minlength=self._width)
             count += np.bincount(relations, minlength=self._width)
-        return 100 * met >= count
+        return 100 * self._of_all(met) >= self._of_all(count)
+
+    def _of_all(self, counts: Ids) -> Ids:
+        """Counts over all facts, where others hold some of them; here are all."""
+        return counts
 
     def __len__(self) -> int:
         """Facts, both directions counted."""

@@ -139,6 +139,23 @@ class Vocabulary:
         return found
 
 
+class VocabularyOnDisk(Vocabulary):
+    """``count`` names that stay in their file until one is asked for: ``read`` reads them."""
+
+    def __init__(self, count: int, kind: str, read: Callable[[], pl.Series]) -> None:
+        self.kind = kind
+        self._count = count
+        self._read = read
+
+    @cached_property
+    def column(self) -> pl.Series:  # type: ignore[override]
+        """The names, read on first use."""
+        return self._read()
+
+    def __len__(self) -> int:
+        return self._count
+
+
 def _hashes(column: pl.Series) -> NDArray[np.uint64]:
     """A hash of each text, the same for the same text as long as the process lives: (n,)."""
     return column.hash().to_numpy()

@@ -17,6 +17,9 @@ poincare      the Poincare ball
 counting      how many entities score above a threshold, and the scores of some pairs
 topk          the best of each row, also over spans of columns
 device        where tensors live, and how many threads work on them
+group         the processes that train one model together, and what travels between them
+shards        the rows of a table cut into spans that processes own
+exact         sums that are the same bits in whatever order, and wherever, they are added
 randomness    what is drawn is a function of seed, stream and counter
 """
 

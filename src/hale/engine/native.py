@@ -35,7 +35,7 @@ class _Workspace(threading.local):
         return self.tensor
 
 
-_workspace = _Workspace()
+workspace = _Workspace()
 
 
 def can_sweep(queries: Tensor, entities: Tensor, scale: Tensor, activation: Activation) -> bool:
@@ -76,9 +76,9 @@ def sweep(
         None if x is None else x.detach().double().contiguous() for x in (estimate.bases, others)
     )
     by_terms = None if terms is None else torch.empty_like(terms)
-    bounds = _bounds(activation, gammas, queries)
+    bounds = bounds_of(activation, gammas, queries)
     shape = shape_of(activation)
-    left_out, left_from = _by_query(without, queries, n)
+    left_out, left_from = by_query(without, queries, n)
     block = m if not gradients else max(16, min(m, BLOCK_ELEMENTS // n // 16 * 16))
     for start in range(0, m, block):
         count = min(block, m - start)
@@ -106,7 +106,7 @@ def sweep(
         )
         if gradients:
             size = library.hale_workspace_size(count, n)
-            problem.workspace = _workspace.of(size, queries).data_ptr()
+            problem.workspace = workspace.of(size, queries).data_ptr()
             problem.by_query = found.queries[start:].data_ptr()
             problem.by_entity = found.entities.data_ptr()
             problem.by_scale = found.scale[start:].data_ptr()
@@ -140,7 +140,7 @@ def align(
     queries, tails, scale = (x.detach().contiguous() for x in (queries, tails, scale))
     activated, by_scale = torch.empty_like(scale), torch.empty_like(scale)
     by_query, by_tail = torch.empty_like(queries), torch.empty_like(queries)
-    bounds, shape = _bounds(activation, gammas, queries), shape_of(activation)
+    bounds, shape = bounds_of(activation, gammas, queries), shape_of(activation)
     problem = Alignment(
         b=len(queries),
         d=queries.shape[1],
@@ -168,14 +168,14 @@ def shape_of(activation: Activation) -> Tensor:
     return torch.tensor(getattr(activation, "shape", ()), dtype=torch.float32)
 
 
-def _bounds(activation: Activation, gammas: Tensor | None, queries: Tensor) -> Tensor:
+def bounds_of(activation: Activation, gammas: Tensor | None, queries: Tensor) -> Tensor:
     """The bound of the activation for each query (m,); ones where it has none."""
     if gammas is not None:
         return gammas.detach().contiguous()
     return queries.new_full((len(queries),), getattr(activation, "gamma", 1.0))
 
 
-def _by_query(without: Pairs | None, queries: Tensor, n: int) -> Pairs:
+def by_query(without: Pairs | None, queries: Tensor, n: int) -> Pairs:
     """Left-out pairs as the kernel takes them: entities by query, and where each begins (m + 1,).
 
     ``KnownAnswers`` hands them over in this order; others are sorted.

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Iterable
 
+from hale.engine.shard_structures import ShardSweep, WholeSums
 from hale.engine.structures import (
     AdamRows,
     Alignment,
@@ -45,6 +46,10 @@ FUNCTIONS: dict[str, type[ctypes.Structure]] = {
     "hale_step": Step,
     "hale_count_above": Ranks,
     "hale_score_pairs": Pairs,
+    "hale_shard_floors": ShardSweep,
+    "hale_shard_sums": ShardSweep,
+    "hale_shard_push": ShardSweep,
+    "hale_whole_sums": WholeSums,
 }
 
 POINTED_TO: tuple[type[ctypes.Structure], ...] = (Parameter,)  # by fields of those structures

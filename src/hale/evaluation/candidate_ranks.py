@@ -15,10 +15,10 @@ from torch import Tensor
 
 from hale.data.keys import Ids
 from hale.data.known_answers import KnownAnswers
-from hale.evaluation.candidate_scores import CandidateScores, score_candidates
+from hale.evaluation.candidate_scores import CandidateScores, columns_of, score_candidates
 from hale.evaluation.candidates import Candidates
 from hale.evaluation.cardinality_rule import CardinalityRule
-from hale.evaluation.ranks import Ties, count_above, rank_of
+from hale.evaluation.ranks import Rivals, Ties, count_above, rank_of, summed_over, told_to_all
 from hale.evaluation.spans import Scored
 from hale.models import Model
 
@@ -38,7 +38,7 @@ def ranks_among(
     (n, 3) -> (n,). A tail that is no candidate cannot be found among them: its rank is infinite.
     """
     heads, relations, tails = triples.T
-    device = model.entities().device
+    group, device = model.entity.group, model.entities().device
     target = model.entities().new_full((len(triples),), torch.nan)
     higher = torch.zeros(len(triples), dtype=torch.long, device=device)
     no_lower = torch.zeros_like(higher)
@@ -67,14 +67,17 @@ def ranks_among(
         columns, inside = _columns(block, tails[block.rows])
         rows = torch.from_numpy(block.rows).to(device)
         target[rows[inside]] = block.scores[inside, columns[inside]]
-        if whole and block.last:
+        if whole and block.last and group.size == 1:
             count(block)
         elif block.last:
             several.append(block.rows)
         whole = block.last
+    mine = (~target.isnan()).nonzero().squeeze(1)
+    target = told_to_all(group, len(target), mine, target[mine])
     for again in several:
         for block in blocks(again):
             count(block)
+    _, higher, no_lower = summed_over(group, Rivals(target, higher, no_lower))
     ranks = rank_of(higher, no_lower, ties).cpu().numpy().astype(np.float64)
     found = torch.isfinite(target).cpu().numpy()  # minus infinity is one that was left out
     return np.where(found, ranks, np.inf)
@@ -83,6 +86,5 @@ def ranks_among(
 def _columns(block: CandidateScores, tails: Ids) -> tuple[Tensor, Tensor]:
     """The columns of tails (b,) in a block, and the rows whose tail has one: (b,), (b',)."""
     wanted = torch.from_numpy(tails).to(block.entities.device)
-    columns = torch.searchsorted(block.entities, wanted)
-    there = block.entities[columns.clamp_max(len(block.entities) - 1)] == wanted
+    columns, there = columns_of(block.entities, wanted)
     return torch.where(there, columns, -1), there.nonzero().squeeze(1)

@@ -12,16 +12,19 @@ from torch import Tensor
 
 from hale.data.keys import Ids, places_in
 from hale.data.known_answers import KnownAnswers
-from hale.engine.topk import merged, top
+from hale.engine.group import ALONE, Group
+from hale.engine.shards import Span
+from hale.engine.topk import merged, merged_over, top
 from hale.evaluation.candidates import Candidates
 from hale.evaluation.cardinality_rule import CardinalityRule
 from hale.evaluation.spans import (
-    Span,
     chunk_size,
     chunks_of,
+    held,
     refuse_non_finite,
     score_queries,
     spans_of,
+    widest_span,
     width_of,
 )
 from hale.models import Model
@@ -54,7 +57,8 @@ def score_candidates(
     Queries of a relation with few candidates are scored against those alone, so they cost what
     the candidates cost; the others against all entities. So the blocks do not come in the order
     of the queries, but each query's one after the other; one without candidates has none.
-    ``known`` tells which answers to find among them. Memory is that of ``score_queries``.
+    ``known`` tells which answers to find among them. Memory is that of ``score_queries``. Of
+    entities that ranks of a group share, the blocks have those held here, perhaps none.
     """
     asked, which = np.unique(relations, return_inverse=True)
     allowed = [candidates.of(relation) for relation in asked.tolist()]
@@ -71,9 +75,9 @@ def score_candidates(
         scores = scored.scores
         # the given entity where it is no answer to its own query
         own = torch.from_numpy(given[scored.rows]).to(scores.device)
-        columns = torch.searchsorted(scored.entities, own).clamp_max(scores.shape[1] - 1)
+        columns, there = columns_of(scored.entities, own)
         barred = torch.from_numpy(~candidates.loops[relations[scored.rows]]).to(scores.device)
-        out = (barred & (scored.entities[columns] == own)).nonzero().squeeze(1)
+        out = (barred & there).nonzero().squeeze(1)
         scores.index_put_((out, columns[out]), scores.new_tensor(-torch.inf))
         yield scored
 
@@ -99,7 +103,7 @@ def _all_entities(
             out = out.to(scores.device)
             scores.masked_fill_(out[torch.from_numpy(own)] if len(out) > 1 else out, -torch.inf)
         entities = torch.arange(*span, device=scores.device)
-        last = span.last == model.size.num_entities
+        last = span.last == held(model).last
         yield CandidateScores(rows[scored.part], scores, entities, scored.known, last)
 
 
@@ -112,10 +116,13 @@ def _gathered(
     known: KnownAnswers | None,
 ) -> Iterator[CandidateScores]:
     """Queries (m,) ``rows`` of one relation, against the rows of its candidates (K,) alone."""
-    spans = spans_of(0, len(ids), width_of(model))
+    if not len(ids):
+        return
     device = model.entities().device
+    widest = widest_span(0, len(ids), width_of(model))
+    ids = ids[slice(*np.searchsorted(ids, held(model)))]  # those that are held here
+    spans = spans_of(0, len(ids), width_of(model)) or [Span(0, 0)]
     entities = torch.from_numpy(ids).to(device)
-    widest = max((span.last - span.first for span in spans), default=1)
     for part in chunks_of(given[rows], relations[rows], chunk_size(widest), known):
         mine = rows[part]
         head, relation = (torch.from_numpy(x[mine]).to(device) for x in (given, relations))
@@ -141,11 +148,19 @@ class BestOf:
     """The k best candidates of some queries (n,), (n,), from their blocks, under a rule or none.
 
     Taken and free candidates are kept apart till the last block, so that only the best of the
-    taken ones have to be moved back.
+    taken ones have to be moved back. Ranks of a ``group`` that share the candidates find the same.
     """
 
-    def __init__(self, k: int, given: Ids, relations: Ids, rule: CardinalityRule | None) -> None:
+    def __init__(
+        self,
+        k: int,
+        given: Ids,
+        relations: Ids,
+        rule: CardinalityRule | None,
+        group: Group = ALONE,
+    ) -> None:
         self.k, self.given, self.relations, self.rule = k, given, relations, rule
+        self.group = group
         self._free: tuple[Tensor, Tensor] | None = None
         self._taken: tuple[Tensor, Tensor] | None = None
 
@@ -163,9 +178,10 @@ class BestOf:
         self._free = self._with(self._free, free, block.entities)
         if not block.last:
             return None
-        best, self._free = self._free, None
+        best, self._free = merged_over(self.group, self._free, self.k), None
         if self._taken is not None and self.rule is not None:
-            best, self._taken = self._joined(best, self._taken, relations, self.rule), None
+            taken, self._taken = merged_over(self.group, self._taken, self.k), None
+            best = self._joined(best, taken, relations, self.rule)
         return best
 
     def _with(
@@ -185,7 +201,11 @@ class BestOf:
         width = taken[0].shape[1]
         moved = rule.lowered(taken[0].flatten(), relations.repeat(width)).view_as(taken[0])
         values, entities = (torch.cat(pair, dim=1) for pair in zip(free, taken, strict=True))
-        places = torch.cat((free[0], moved), dim=1).topk(min(self.k, values.shape[1])).indices
+        standing = torch.cat((free[0], moved), dim=1)
+        # as everywhere, equal ones by their ids
+        by_id = entities.argsort(dim=1)
+        order = standing.gather(1, by_id).sort(dim=1, descending=True, stable=True).indices
+        places = by_id.gather(1, order)[:, : self.k]
         return values.gather(1, places), entities.gather(1, places)
 
 
@@ -205,13 +225,22 @@ def best_candidates(
     candidates does not come. The answers that ``without`` knows of are left out. Under a ``rule``
     the order is its own, and the scores are still those of the model.
     """
-    best = BestOf(k, given, relations, rule)
+    best = BestOf(k, given, relations, rule, model.entity.group)
     for block in score_candidates(model, given, relations, candidates, without):
         block.scores.index_put_(block.known, block.scores.new_tensor(-torch.inf))
         found = best.add(block)
         if found is not None:
             values, entities = found
             yield block.rows, values.masked_fill(values <= LAST / 2, -torch.inf), entities
+
+
+def columns_of(entities: Tensor, wanted: Tensor) -> tuple[Tensor, Tensor]:
+    """Where ids (b,) stand among entities (K,), ascending, and whether they do: (b,), (b,)."""
+    columns = torch.searchsorted(entities, wanted)
+    if not len(entities):
+        return columns, torch.zeros_like(columns, dtype=torch.bool)
+    columns = columns.clamp_max(len(entities) - 1)
+    return columns, entities[columns] == wanted
 
 
 def _outside(ids: Ids | None, span: Span) -> NDArray[np.bool_]:

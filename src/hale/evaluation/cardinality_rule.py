@@ -122,8 +122,9 @@ class CardinalityRule:
         for relation in np.unique(relations[self.acts(relations)]).tolist():
             found[relations == relation] = self.answering(relation, entities)
         rows, answers = self.exceptions(heads, relations)
-        places = places_in(entities, answers)
-        found[rows[places >= 0], places[places >= 0]] = False
+        if len(entities):
+            places = places_in(entities, answers)
+            found[rows[places >= 0], places[places >= 0]] = False
         return torch.from_numpy(found).to(self.model.entities().device)
 
     def levels(self, triples: Ids, targets: Tensor) -> Levels:

@@ -159,7 +159,10 @@ def evaluate_model(
         ranks = rank_queries(asked, rule)
         alone = ranks if rule is None else rank_queries(asked)
     else:
-        places, ranks = rank_gradually(rank, triples, most=sample, seconds=seconds, follow=follow)
+        agreed = model.entity.group.lead
+        places, ranks = rank_gradually(
+            rank, triples, most=sample, seconds=seconds, follow=follow, agreed=agreed
+        )
         triples = triples[places]
         asked = graph.both_directions(triples)
         alone = np.concatenate(plain, axis=1).reshape(-1) if plain else ranks

@@ -11,7 +11,6 @@ from torch import Tensor
 from hale.data.keys import Ids
 from hale.engine.counting import Comparison, Marked, count_above, score_pairs
 from hale.evaluation.cardinality_rule import CardinalityRule, Levels
-from hale.evaluation.spans import not_finite_scores
 
 
 def count_kinds(
@@ -21,14 +20,16 @@ def count_kinds(
     rule: CardinalityRule | None,
     first: int,
     last: int,
-) -> tuple[Tensor, Tensor]:
-    """Entities above, and at or above, the level of their kind: -> (m,), (m,).
+) -> tuple[Tensor, Tensor, bool]:
+    """Entities above, and at or above, the level of their kind, and if all scores are finite.
 
+    -> (m,), (m,) and a yes or no; where it is no, the counts mean nothing.
     The queries of a relation meet the same taken entities, but for those of their own heads.
     """
     relations = triples[:, 1]
     kinds = np.full(len(triples), -1) if rule is None else rule.acting(relations)
     higher, no_lower = (torch.zeros(len(triples), dtype=torch.long) for _ in range(2))
+    finite = True
     for relation in np.unique(kinds).tolist():
         mine = torch.from_numpy(np.flatnonzero(kinds == relation))
         own = None if compared.own is None else compared.own[mine]
@@ -37,9 +38,8 @@ def count_kinds(
         if rule is not None and relation >= 0:
             marks = rule.answering(relation, np.arange(first, last))
             marked = Marked(torch.from_numpy(marks), levels.taken[mine])
-        above, beside, finite = count_above(some, levels.free[mine], marked)
-        if not finite.all():
-            raise not_finite_scores()
+        above, beside, each = count_above(some, levels.free[mine], marked)
+        finite = finite and bool(each.all())
         higher[mine], no_lower[mine] = above, beside
     if rule is not None:
         pairs = rule.exceptions(triples[:, 0], relations)
@@ -49,7 +49,7 @@ def count_kinds(
         scores = score_pairs(compared, rows, entities - first)
         take_away(higher, no_lower, rows, scores, levels.taken[rows])
         take_away(higher, no_lower, rows, scores, levels.free[rows], back=True)
-    return higher, no_lower
+    return higher, no_lower, finite
 
 
 def take_away(

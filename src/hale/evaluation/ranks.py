@@ -19,15 +19,18 @@ from hale.data.keys import Ids
 from hale.data.known_answers import KnownAnswers
 from hale.engine import library as kernel
 from hale.engine.counting import Comparison, score_pairs
+from hale.engine.group import ALONE, Group
 from hale.evaluation.cardinality_rule import CardinalityRule, Levels
 from hale.evaluation.kinds import count_kinds, take_away
 from hale.evaluation.spans import (
     Scored,
     chunk_size,
     chunks_of,
+    held,
+    not_finite_scores,
     refuse_non_finite,
     score_queries,
-    spans_of,
+    widest_span,
     width_of,
 )
 from hale.models import Model
@@ -89,17 +92,28 @@ def count_rivals(
     Candidates are the entities from ``first`` to before ``last`` (all), without the other known
     answers. ``targets`` (n,) are the scores of the tails, found here where they are not given:
     then the tails are among the candidates. They are scores of the model, also under a ``rule``.
-    Scores that are not finite are refused.
+    Scores that are not finite are refused. Ranks of a group that share the entities count those
+    they hold, and add up.
     """
     end = model.size.num_entities if last is None else last
     parts: list[Rivals] = []
     for part in chunks_of(triples[:, 0], triples[:, 1], chunk_size(width_of(model)), known):
         asked = triples[part], known, rule, None if targets is None else targets[part], first, end
-        parts.append(_in_registers(model, *asked) or _by_blocks(model, *asked))
+        counted = _in_registers(model, *asked) or _by_blocks(model, *asked)
+        parts.append(summed_over(model.entity.group, counted))
     if not parts:
         nothing = torch.empty(0, dtype=torch.long)
         return Rivals(model.entities().new_empty(0), nothing, nothing)
     return Rivals(*(torch.cat(column) for column in zip(*parts, strict=True)))
+
+
+def summed_over(group: Group, counted: Rivals) -> Rivals:
+    """The candidates that all ranks counted, by one all-reduce."""
+    if group.size == 1:
+        return counted
+    counts = torch.stack((counted.higher, counted.no_lower))
+    higher, no_lower = group.all_reduce(counts).to(counts.device)
+    return Rivals(counted.targets, higher, no_lower)
 
 
 def _in_registers(
@@ -114,14 +128,37 @@ def _in_registers(
     """By the kernel, with scores of its own for single pairs; None where it does not run."""
     if type(model).score_all is not Model.score_all or model.similarity not in ("l2", "dot"):
         return None
-    if not kernel.takes(model.entities()):
+    group, (first, last) = model.entity.group, held(model).within(first, last)
+    if group.any(not kernel.takes(model.entities())):
         return None
-    head, relation, tail = (torch.tensor(column) for column in triples.T)
+    head, relation = (torch.tensor(column) for column in triples.T[:2])
     compared = _compared(model, head, relation, first, last)
     if not compared.fits():
         return None
     out = model.ruled_out(relation)
     barred = torch.where(out, head, -1) if out is not None else torch.full_like(head, -1)
+    asked = triples, known, targets, first, last
+    return counted_in_registers(compared, barred, *asked, rule=rule, group=group)
+
+
+def counted_in_registers(
+    compared: Comparison,
+    barred: Tensor,
+    triples: Ids,
+    known: KnownAnswers,
+    targets: Tensor | None,
+    first: int,
+    last: int,
+    *,
+    rule: CardinalityRule | None = None,
+    group: Group = ALONE,
+) -> Rivals:
+    """The rivals of triples (n, 3) among the entities compared, those from ``first`` to ``last``.
+
+    ``barred`` (n,) are heads that are no answers to their own queries, -1 where they are. Ranks of
+    a ``group`` find targets, and faults, together.
+    """
+    tail = torch.tensor(triples[:, 2])
 
     def scores_of(rows: Tensor, entities: Tensor) -> Tensor:
         """The scores of some pairs, of what is ruled out too."""
@@ -129,10 +166,13 @@ def _in_registers(
         return scores.masked_fill_(barred[rows] == entities, LAST)
 
     if targets is None:
-        targets = scores_of(torch.arange(len(tail)), tail)
+        here = ((tail >= first) & (tail < last)).nonzero().squeeze(1)
+        targets = told_to_all(group, len(tail), here, scores_of(here, tail[here]))
         refuse_non_finite(targets)
     levels = Levels(targets, targets) if rule is None else rule.levels(triples, targets)
-    higher, no_lower = count_kinds(compared, levels, triples, rule, first, last)
+    higher, no_lower, finite = count_kinds(compared, levels, triples, rule, first, last)
+    if group.any(not finite):
+        raise not_finite_scores()
 
     def limits_of(rows: Tensor, entities: Tensor) -> Tensor:
         """What some pairs are compared with."""
@@ -159,10 +199,11 @@ def _compared(model: Model, head: Tensor, relation: Tensor, first: int, last: in
     """What ``model.score_all`` compares, but for heads that are ruled out."""
     own = biases = None
     if model.head_bias is not None and model.tail_bias is not None:
-        own, biases = model.head_bias(head).squeeze(1), model.tail_bias.weight[first:last, 0]
+        own = model.head_bias(head).squeeze(1)
+        biases = model.tail_bias.held(slice(first, last))[:, 0]
     return Comparison(
         queries=model.query(head, relation),
-        entities=model.entities()[first:last],
+        entities=model.entity.held(slice(first, last)),
         by_distance=model.similarity == "l2",
         own=own,
         biases=biases,
@@ -183,15 +224,15 @@ def _by_blocks(
     Where a block does not reach all candidates they are scored twice, first to find the targets:
     a product of another shape might give a target other bits than it has among the candidates.
     """
-    spans = spans_of(first, last, width_of(model))
-    widest = max((span.last - span.first for span in spans), default=1)
+    group, width = model.entity.group, width_of(model)
+    widest = widest_span(first, last, width)
     parts = []
     for part in chunks_of(triples[:, 0], triples[:, 1], chunk_size(widest), known):
         heads, relations, tails = triples[part].T
         asked = torch.tensor(tails, device=model.entities().device)
         blocks = partial(score_queries, model, heads, relations, known, first=first, last=last)
-        one = list(blocks()) if len(spans) == 1 else None
-        target = _targets(one or blocks(), asked) if targets is None else targets[part]
+        one = list(blocks()) if last - first <= widest else None  # the same on all ranks
+        target = _targets(group, one or blocks(), asked) if targets is None else targets[part]
         higher, no_lower = torch.zeros_like(asked), torch.zeros_like(asked)
         levels = None if rule is None else rule.levels(triples[part], target)
         for scored in one or blocks():
@@ -206,15 +247,23 @@ def _by_blocks(
     return Rivals(*(torch.cat(column) for column in zip(*parts, strict=True)))
 
 
-def _targets(blocks: Iterable[Scored], tails: Tensor) -> Tensor:
+def _targets(group: Group, blocks: Iterable[Scored], tails: Tensor) -> Tensor:
     """The scores of the tails (b,) of a chunk, from its blocks: -> (b,)."""
-    found = torch.empty(0)
+    places, found = [], []
     for scored in blocks:
-        found = scored.scores.new_empty(len(tails)) if not len(found) else found
         columns = tails - scored.first
         inside = ((columns >= 0) & (columns < scored.scores.shape[1])).nonzero().squeeze(1)
-        found[inside] = scored.scores[inside, columns[inside]]
-    return found
+        places.append(inside)
+        found.append(scored.scores[inside, columns[inside]])
+    return told_to_all(group, len(tails), torch.cat(places), torch.cat(found))
+
+
+def told_to_all(group: Group, count: int, places: Tensor, scores: Tensor) -> Tensor:
+    """The scores (count,) of which this rank has those at some places (p,), (p,)."""
+    found = scores.new_full((count,), -torch.inf)
+    # infinity is refused as NaN is, and larger than any
+    found[places] = scores.masked_fill(scores.isnan(), torch.inf)
+    return group.all_reduce(found, "max").to(found.device)
 
 
 def count_above(scored: Scored, target: Tensor, tails: Tensor) -> tuple[Tensor, Tensor]:

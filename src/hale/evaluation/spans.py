@@ -15,6 +15,7 @@ from torch import Tensor
 
 from hale.data.keys import Ids
 from hale.data.known_answers import KnownAnswers
+from hale.engine.shards import Span
 from hale.errors import EvaluationError
 from hale.models import Model
 
@@ -24,13 +25,6 @@ from hale.models import Model
 CHUNK_ELEMENTS = 1 << 22
 # Queries of a block that does not reach all entities: fewer would make its product slow.
 LEAST_QUERIES = 64
-
-
-class Span(NamedTuple):
-    """The entities from ``first`` to before ``last``."""
-
-    first: int
-    last: int
 
 
 class Scored(NamedTuple):
@@ -51,6 +45,26 @@ def spans_of(first: int, last: int, dim: int) -> list[Span]:
     """Entities cut into spans whose vectors are held at once, with a block of their scores."""
     size = chunk_size(max(dim, LEAST_QUERIES))
     return [Span(start, min(start + size, last)) for start in range(first, last, size)]
+
+
+def spans_held(model: Model, first: int, last: int) -> list[Span]:
+    """The same of those that are held here; where none is, a span of none.
+
+    So all ranks of a group that share the entities go through each chunk of queries together.
+    """
+    here = held(model).within(first, last)
+    return spans_of(*here, width_of(model)) or [here]
+
+
+def held(model: Model) -> Span:
+    """The entities whose scores are made here: all, unless ranks of a group share them."""
+    shared = model.entity.group.size > 1
+    return model.entity.span if shared else Span(0, model.size.num_entities)
+
+
+def widest_span(first: int, last: int, dim: int) -> int:
+    """The entities of the largest span, however many ranks share them."""
+    return min(max(1, last - first), chunk_size(max(dim, LEAST_QUERIES)))
 
 
 def chunks_of(
@@ -88,8 +102,8 @@ def score_queries(
     """
     end = model.size.num_entities if last is None else last
     device = model.entities().device
-    spans = spans_of(first, end, width_of(model))
-    width = max((span.last - span.first for span in spans), default=1)
+    spans = spans_held(model, first, end)
+    width = widest_span(first, end, width_of(model))
     for part in chunks_of(heads, relations, chunk_size(width), known):
         head, relation = (torch.tensor(ids[part], device=device) for ids in (heads, relations))
         rows = answers = np.empty(0, dtype=np.int64)

@@ -14,7 +14,9 @@ from torch.nn import functional
 from hale.data.graph import GraphSize
 from hale.engine import geometry
 from hale.engine.blocks import Block
+from hale.engine.randomness import draw_rows
 from hale.engine.rows import with_rows
+from hale.engine.steady import steady
 from hale.engine.turns import Rotation
 from hale.errors import SettingsError
 from hale.models.comparing import Comparing
@@ -102,16 +104,15 @@ class Model(Comparing, ABC):
         if heights and self.similarity != "l2":
             raise SettingsError([f"heights: they go with l2, this compares by {self.similarity}"])
         self.entity = Table(size.num_entities, self.vectors_each * dim + heights)
-        nn.init.normal_(self.entity.weight, std=init_scale)
+        draw_rows(self.entity.weight, init_scale, size.first)
         self.free_scale = relation_table(size, 1)
         nn.init.constant_(self.free_scale.weight, ONE)
         self.head_bias: Table | None = None
         self.tail_bias: Table | None = None
         if self.own_biases if biases is None else biases:
-            self.head_bias = Table(size.num_entities, 1)
-            self.tail_bias = Table(size.num_entities, 1)
-            nn.init.zeros_(self.head_bias.weight)
-            nn.init.zeros_(self.tail_bias.weight)
+            self.head_bias, self.tail_bias = (Table(size.num_entities, 1) for _ in range(2))
+            for table in (self.head_bias, self.tail_bias):
+                nn.init.zeros_(table.weight)
         self.dropout = Dropout(dropout)
         self.block_maps: int | None = None  # k, where queries are B_r e_h + r' in k x k blocks
         self.may_loop: Tensor | None  # (2R, 1), kept with the weights
@@ -159,7 +160,7 @@ class Model(Comparing, ABC):
         return trained._replace(turns=geometry.unit_pairs(trained.turns))
 
     def entities(self) -> Tensor:
-        """All entity vectors (N, d), or (N, d + 1) with heights."""
+        """The entity vectors held here, (N, d) or (N, d + 1): all, unless a group shares them."""
         return self.entity.rows()
 
     def look_up(self, block: Block | None, *ids: Tensor) -> tuple[Tensor, ...]:
@@ -194,10 +195,7 @@ class Model(Comparing, ABC):
         return (heads + tails.view(len(head), -1)).view_as(tail)
 
     def ruled_out(self, relation: Tensor) -> Tensor | None:
-        """Whether a head is no answer to its own query: (B,) -> (B,); None where it always is.
-
-        Which relations join an entity to itself is known from train, not from the vectors.
-        """
+        """Whether a head is no answer to its own query: (B,) -> (B,); None where it always is."""
         if self.may_loop is None:
             return None
         return ~self.may_loop.index_select(0, relation).squeeze(1)
@@ -238,22 +236,24 @@ class Model(Comparing, ABC):
 
     def score_rows(self, head: Tensor, relation: Tensor, rows: slice | Tensor) -> Tensor:
         """Scores of some entities, whatever is ruled out: (B,), (B,) -> (B, K)."""
-        queries, entities = self.query(head, relation), self.entities()[rows]
-        scores = self.compare_all(queries, entities, self.comparing(relation))
+        queries, entities = self.query(head, relation), self.entity.held(rows)
+        scores = steady(self.compare_all, queries, entities, self.comparing(relation))
         if self.head_bias is not None and self.tail_bias is not None:
             heads: Tensor = self.head_bias(head)
-            scores = scores + heads + self.tail_bias.weight[rows].T
+            scores = scores + heads + self.tail_bias.held(rows).T
         return scores
 
     def penalty(self, triples: Tensor, power: float) -> Tensor:
         """The mean over triples (B, 3) of sum |h|^p + sum |t|^p + sum |r|^p, r all of its rows.
 
-        With p = 3 the nuclear 3-norm of Lacroix et al. (2018). Powers of relation tables are
-        taken once per row, not once per triple. Heights are left alone.
+        With p = 3 the nuclear 3-norm of Lacroix et al. (2018). Heights are left alone.
         """
         head, relation, tail = triples.unbind(dim=1)
-        rows = self.entity(torch.cat((head, tail)))[:, : self.dim]
-        total = 2 * self.sizes(rows).pow(power).sum(dim=-1).mean()
+        return self.penalty_of(self.entity(torch.cat((head, tail))), relation, power)
+
+    def penalty_of(self, rows: Tensor, relation: Tensor, power: float) -> Tensor:
+        """Of heads and tails looked up: (2B, d), (B,). Powers of relations are taken once a row."""
+        total = 2 * self.sizes(rows[:, : self.dim]).pow(power).sum(dim=-1).mean()
         for table in self.relation_rows():
             total = total + self.sizes(table).pow(power).flatten(1).sum(dim=-1)[relation].mean()
         return total

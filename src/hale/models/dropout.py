@@ -8,6 +8,7 @@ from torch import Tensor, nn
 
 from hale.engine import library as kernel
 from hale.engine.permutation import mixed
+from hale.engine.randomness import drawn_key
 from hale.engine.structures import Mask
 
 STEPS = 1 << 16  # shares are kept to one part in so many
@@ -35,11 +36,6 @@ class Dropout(nn.Module):
             return vectors
         mask = drawn_mask(vectors.numel(), self.lost, drawn_key())
         return vectors * mask.to(vectors.device, vectors.dtype).view(vectors.shape)
-
-
-def drawn_key(generator: torch.Generator | None = None) -> int:
-    """32 bits of a generator, PyTorch's own unless one is given."""
-    return int(torch.randint(1 << 32, (), generator=generator))
 
 
 def drawn_mask(count: int, lost: int, key: int) -> Tensor:

@@ -12,7 +12,9 @@ from torch import Tensor, nn
 from hale.data.graph import GraphSize
 from hale.engine import geometry
 from hale.engine.device import on_large_pages
+from hale.engine.group import ALONE, Group
 from hale.engine.rows import look_up
+from hale.engine.shards import Span
 from hale.errors import SettingsError
 
 Settle = Callable[[Unpack[tuple[Tensor, ...]]], None]  # brings rows of several ids up to date
@@ -27,9 +29,11 @@ class Table(nn.Module):
 
     There may be millions, of which a step touches few: the gradient is sparse. Rows may be behind
     while they train (engine.lag); those that are looked up are brought up to date.
+    All of them are held here; of a HeldTable a span is, and the others by other ranks of a group.
     """
 
     computed: ClassVar[bool] = False  # whether rows are made of others, not the weights themselves
+    group: Group = ALONE
 
     def __init__(self, count: int, dim: int) -> None:
         super().__init__()
@@ -51,6 +55,15 @@ class Table(nn.Module):
             with torch.no_grad():
                 settle(*ids)
         return look_up(self.weight, *ids)
+
+    @property
+    def span(self) -> Span:
+        """The rows that are held here."""
+        return Span(0, len(self.weight))
+
+    def held(self, rows: slice | Tensor) -> Tensor:
+        """Some of the rows that are held here, by their ids: (K, d)."""
+        return self.rows()[rows]
 
     def follow(self, settle: Settle) -> None:
         """Let a method bring rows up to date before they are looked up, while its object lives."""

@@ -13,7 +13,11 @@ from hale.data.keys import Ids, pair_keys, pairs_of
 from hale.data.known_answers import KnownAnswers
 from hale.engine.blocks import Block
 from hale.engine.estimate import WHOLE, Estimate, estimate
+from hale.engine.shards import Span
 from hale.errors import InputError
+
+# What a query has to be left: a column of its sum, at least an entity, or it does not matter.
+Keep = Literal["column", "entity"] | None
 
 
 class LeftOut(NamedTuple):
@@ -29,6 +33,15 @@ class LeftOut(NamedTuple):
     def pairs(self, device: torch.device) -> tuple[Tensor, Tensor]:
         """As tensors."""
         return torch.from_numpy(self.rows).to(device), torch.from_numpy(self.columns).to(device)
+
+    def keeping(self, keep: Keep, counts: Ids, here: Ids, num_entities: int, width: int) -> LeftOut:
+        """The same, but for queries that would be left nothing of what they have to keep.
+
+        ``counts`` (m,) are left out of all entities, ``here`` (m,) of the ``width`` summed.
+        """
+        full = left_nothing(keep, counts, here, num_entities, width)
+        partial = ~full[self.rows]
+        return LeftOut(self.rows[partial], self.columns[partial], np.where(full, 0, self.counts))
 
     def estimate(
         self, block: Block | None, bounds: Tensor | None, device: torch.device
@@ -54,13 +67,17 @@ def left_out(
     ruled_out: Tensor | None = None,
     tails: bool | None = None,
     block: Block | None = None,
-    keep: Literal["column", "entity"] | None = "column",
+    keep: Keep = "column",
+    span: Span | None = None,
 ) -> LeftOut:
     """What the queries of triples (m, 3) leave out of their sums over entities, or over a block.
 
     The answers that are ``known``; the head where it is ``ruled_out`` (m,) as an answer; the tail
     where ``tails``, and never where it is False. A query that would be left nothing of what it has
     to ``keep``, a column or at least an entity outside the block, leaves out nothing.
+
+    Of a ``span`` of the entities, all answers known are in it, the block is what it has of one, and
+    columns and counts are of the span alone; without a block columns count from its first.
     """
     ids = triples.cpu().numpy()
     heads, tail_ids = ids[:, 0], ids[:, 2]
@@ -79,6 +96,9 @@ def left_out(
         if tails is not None:
             chosen &= heads != tail_ids
         more.append((np.flatnonzero(chosen), heads[chosen]))
+    if span is not None:
+        inside = [span.holds(entities) for _, entities in more]
+        more = [(at[kept], of[kept]) for (at, of), kept in zip(more, inside, strict=True)]
     counts = np.bincount(rows, minlength=len(ids))
     for extra, _ in more:
         counts += np.bincount(extra, minlength=len(ids))
@@ -87,15 +107,21 @@ def left_out(
     if block is not None:
         rows, answers = _inside(block, rows, answers)
         more = [_inside(block, *extra) for extra in more]
+    elif span is not None:
+        answers = answers - span.first
+        more = [(at, of - span.first) for at, of in more]
     rows, answers = _merged(rows, answers, more, (len(ids), width))
-    if keep is not None:
-        full = counts >= num_entities
-        if keep == "column":
-            full |= np.bincount(rows, minlength=len(ids)) >= width
-        partial = ~full[rows]
-        rows, answers = rows[partial], answers[partial]
-        counts[full] = 0
-    return LeftOut(rows, answers, counts)
+    found = LeftOut(rows, answers, counts)
+    here = np.bincount(rows, minlength=len(ids))
+    return found.keeping(keep, counts, here, num_entities, width)
+
+
+def left_nothing(
+    keep: Keep, counts: Ids, here: Ids, num_entities: int, width: int
+) -> NDArray[np.bool_]:
+    """Which queries would be left nothing of what they have to keep: (m,), (m,) -> (m,)."""
+    full: NDArray[np.bool_] = (counts >= num_entities) & (keep is not None)
+    return full | (here >= width) if keep == "column" else full
 
 
 def required(known: KnownAnswers | None) -> KnownAnswers:

@@ -11,6 +11,7 @@
     origin.json            of a run that was updated: what was added and removed, and its effect
     teachers.json          of a run that was taught: by which runs, with checksums of their weights
     lessons.safetensors    what they taught: their scores of the best answers to some queries
+    ranks/                 of a run on several ranks: their shards of the state, triples to map
     review.jsonl           one decision of a person a line; a run that is overwritten hands it on
 
 The folder appears whole under its name, and every later write goes to a
@@ -48,7 +49,7 @@ from hale.data.vocabulary import Vocabulary
 from hale.errors import RunError
 from hale.runs.blame import blaming_disk, blaming_file
 from hale.runs.header import SETTINGS, check_files, make_header, read_header, settings_in
-from hale.runs.tensor_file import read_tensor_file, write_tensor_file
+from hale.runs.tensor_file import InParts, read_tensor_file, write_tensor_file
 from hale.settings import Settings
 
 TRIPLES, MODEL = "triples.safetensors", "model.safetensors"
@@ -56,6 +57,7 @@ CHECKPOINT, TYPES = "checkpoint.safetensors", "types.tsv"
 HISTORY, METRICS, ORIGIN = "history.jsonl", "metrics.json", "origin.json"
 REVIEW = "review.jsonl"
 TEACHERS, LESSONS = "teachers.json", "lessons.safetensors"
+RANKS = "ranks"
 
 
 class RunFolder:
@@ -72,7 +74,7 @@ class RunFolder:
         path: str | Path,
         settings: Settings,
         graph: Graph,
-        weights: Mapping[str, Tensor],
+        weights: Mapping[str, Tensor] | None,
         *,
         overwrite: bool = False,
         step: int = 0,
@@ -81,7 +83,8 @@ class RunFolder:
     ) -> RunFolder:
         """A new folder with everything a run is made of; it appears whole or not at all.
 
-        The weights are those of a step; if not ``trained``, whoever loads them is told. ``fill``
+        The weights are those of a step, None where they come later, from several ranks; if not
+        ``trained``, whoever loads them is told. ``fill``
         writes more files into it before it appears. What people decided about facts is theirs: the
         review of a run that is replaced goes into the new folder.
         """
@@ -92,7 +95,8 @@ class RunFolder:
             fresh._write_graph(graph)
             fresh.write_json(SETTINGS, make_header(settings, graph, waiting))
             about = {"step": step} | ({} if trained else {"untrained": True})
-            fresh.write_tensors(MODEL, weights, about)
+            if weights is not None:
+                fresh.write_tensors(MODEL, weights, about)
             if fill is not None:
                 fill(fresh)
             fresh.keep_review(target)
@@ -131,7 +135,7 @@ class RunFolder:
             write_text(self.path / name, text)
 
     def write_tensors(
-        self, name: str, tensors: Mapping[str, Tensor], about: Mapping[str, Any]
+        self, name: str, tensors: Mapping[str, Tensor | InParts], about: Mapping[str, Any]
     ) -> None:
         """A safetensors file with ``about`` as JSON in its header.
 
@@ -210,11 +214,13 @@ class RunFolder:
                 types=types,
             )
 
-    def read_tensors(self, name: str) -> tuple[dict[str, Tensor], dict[str, Any]]:
-        """The tensors of a file and what is said about them."""
+    def read_tensors(
+        self, name: str, rows: Mapping[str, slice] | None = None
+    ) -> tuple[dict[str, Tensor], dict[str, Any]]:
+        """The tensors of a file and what is said about them; of some, certain ``rows`` alone."""
         path = self._existing(name)
         with self.blaming(name):
-            return read_tensor_file(path, owner=self._owner(name))
+            return read_tensor_file(path, owner=self._owner(name), rows=rows)
 
     def _owner(self, name: str) -> str | None:
         """The id that a file of tensors carries: none if its checksum stands in the header."""

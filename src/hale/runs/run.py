@@ -16,8 +16,11 @@ from hale.data.files import whole_folder
 from hale.data.graph import Graph
 from hale.data.results import html_table
 from hale.engine.device import choose_device
+from hale.engine.group import ALONE, Group
+from hale.engine.shards import Shards
 from hale.errors import HaleWarning, InputError, RunError
 from hale.models import Model
+from hale.models.held import rows_held, share
 from hale.runs.folder import HISTORY, METRICS, MODEL, ORIGIN, RunFolder
 from hale.runs.header import SETTINGS
 from hale.runs.lock import writing_run
@@ -52,8 +55,9 @@ class Summary:
     validation_seconds: float | None  # None where a kill left nobody to tell
     validation_sample: int  # triples that validation ranks while training
     kept_step: int  # the step whose state validation kept
-    threads: int | None
+    threads: int | None  # of each rank
     device: str | None
+    ranks: int = 1  # processes that trained it together
 
 
 @dataclass
@@ -188,15 +192,21 @@ class Run:
 RunSource = Run | str | Path  # what stands for a run: itself, or the path of its folder
 
 
-def load_run(path: str | Path, *, device: str = "auto") -> Run:
-    """Load a run from its folder, also one that was killed while training."""
+def load_run(path: str | Path, *, device: str = "auto", group: Group = ALONE) -> Run:
+    """Load a run from its folder, also one that was killed while training.
+
+    Of the entities, each rank of a ``group`` reads and holds its span, on its CPU unless told
+    otherwise; all ask it together then.
+    """
+    place = choose_device("cpu" if device == "auto" and group.size > 1 else device)
     folder = RunFolder(path)
     stamp = folder.stamp() if folder.has(SETTINGS) and folder.has(MODEL) else None
     settings, graph = folder.read_settings(), folder.read_graph()
     unmade = folder.blaming(SETTINGS, "names a model that this hale cannot make")
     with unmade, torch.device("meta"):  # no numbers are drawn that the file replaces
-        model = build_model(settings, graph.size)
-    weights, about = folder.read_tensors(MODEL)
+        span = Shards(len(graph.entities), group.size).span(group.rank)
+        model = build_model(settings, graph.size._replace(num_entities=len(span)))
+    weights, about = folder.read_tensors(MODEL, rows_held(model, group, span))
     with folder.blaming(MODEL, "does not fit settings.json and entities.txt"):
         model = model.to_empty(device="cpu")
         model.load_state_dict(weights)
@@ -227,7 +237,7 @@ def load_run(path: str | Path, *, device: str = "auto") -> Run:
     return Run(
         settings=settings,
         graph=graph,
-        model=model.to(choose_device(device)).eval(),
+        model=share(model.to(place).eval(), group, len(graph.entities)),
         summary=summary,
         history=history,
         metrics=metrics,

@@ -13,7 +13,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -41,8 +42,30 @@ DTYPES = {
 }
 
 
+class InParts:
+    """A tensor that is written part after part, each some of its rows, and never held whole."""
+
+    def __init__(
+        self, shape: Sequence[int], dtype: torch.dtype, parts: Callable[[], Iterable[Tensor]]
+    ) -> None:
+        self.shape = tuple(shape)
+        self.dtype = dtype
+        self.parts = parts
+
+    def numel(self) -> int:
+        """How many numbers it has."""
+        return math.prod(self.shape)
+
+    def element_size(self) -> int:
+        """Bytes of one."""
+        return self.dtype.itemsize
+
+
 def write_tensor_file(
-    path: Path, tensors: Mapping[str, Tensor], about: Mapping[str, Any], owner: str | None = None
+    path: Path,
+    tensors: Mapping[str, Tensor | InParts],
+    about: Mapping[str, Any],
+    owner: str | None = None,
 ) -> None:
     """A file of tensors with ``about`` as JSON in its header; whole or not at all."""
     metadata = {"about": json.dumps(about)}
@@ -60,7 +83,9 @@ def write_tensor_file(
                     digest.update(part)
 
             for name in _order(tensors):
-                _write(put, tensors[name])
+                tensor = tensors[name]
+                for part in tensor.parts() if isinstance(tensor, InParts) else [tensor]:
+                    _write(put, part)
             if owner is not None:  # as many digits as were there before
                 file.seek(8)
                 file.write(_header(tensors, sealed | {"sha256": digest.hexdigest()}))
@@ -69,27 +94,37 @@ def write_tensor_file(
 
 
 def read_tensor_file(
-    path: Path, owner: str | None = None
+    path: Path, owner: str | None = None, rows: Mapping[str, slice] | None = None
 ) -> tuple[dict[str, Tensor], dict[str, Any]]:
-    """The tensors of a file and what is said about them.
+    """The tensors of a file and what is said about them; of some, certain ``rows`` alone.
 
     With an ``owner``, a file that carries another, or other bytes than it was written with, is a
-    ValueError.
+    ValueError. The checksum is of all bytes, so it is not checked where only some are read.
     """
+    some = rows or {}
     with safe_open(path, framework="pt") as file:
         metadata = file.metadata() or {}
-        tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+        tensors = {
+            name: file.get_slice(name)[some[name]] if name in some else file.get_tensor(name)
+            for name in file.keys()  # noqa: SIM118
+        }
     if owner is not None:
-        _check(tensors, metadata, owner)
+        _check_owner(metadata, owner)
+        if not some:
+            _check(tensors, metadata)
     return tensors, dict(json.loads(metadata.get("about", "{}")))
 
 
-def _check(tensors: Mapping[str, Tensor], metadata: Mapping[str, str], owner: str) -> None:
-    """Refuse tensors that another run wrote, or that are not as they were written."""
+def _check_owner(metadata: Mapping[str, str], owner: str) -> None:
+    """Refuse tensors that another run wrote."""
     if metadata.get("owner") != owner:
         raise ValueError(
             f"it belongs to another run: it has the id {metadata.get('owner')}, this run {owner}"
         )
+
+
+def _check(tensors: Mapping[str, Tensor], metadata: Mapping[str, str]) -> None:
+    """Refuse tensors that are not as they were written."""
     digest = hashlib.sha256()
     for name in _order(tensors):
         _write(digest.update, tensors[name])
@@ -97,7 +132,7 @@ def _check(tensors: Mapping[str, Tensor], metadata: Mapping[str, str], owner: st
         raise ValueError("its bytes are not those that were written: the checksum differs")
 
 
-def _header(tensors: Mapping[str, Tensor], metadata: Mapping[str, str]) -> bytes:
+def _header(tensors: Mapping[str, Tensor | InParts], metadata: Mapping[str, str]) -> bytes:
     entries: dict[str, object] = {"__metadata__": dict(metadata)}
     end = 0
     for name in _order(tensors):
@@ -112,7 +147,7 @@ def _header(tensors: Mapping[str, Tensor], metadata: Mapping[str, str]) -> bytes
     return text + b" " * (-len(text) % 8)
 
 
-def _order(tensors: Mapping[str, Tensor]) -> list[str]:
+def _order(tensors: Mapping[str, Tensor | InParts]) -> list[str]:
     kinds = list(DTYPES)
     return sorted(tensors, key=lambda name: (kinds.index(tensors[name].dtype), name))
 

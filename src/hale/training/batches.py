@@ -9,11 +9,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from hale.data.graph import Weights
+from hale.data.graph import Graph, Weights
 from hale.data.keys import Ids
 from hale.engine.permutation import MOST, part_of, round_keys
 from hale.engine.randomness import Stream
 from hale.errors import InputError
+from hale.settings import Settings
 
 
 class Batches(Protocol):
@@ -87,6 +88,18 @@ class Shuffled:
         )  # from here on they are reciprocals
         places[turned:] -= len(self.triples)
         return places, turned
+
+
+def both_ways(graph: Graph, settings: Settings, device: torch.device) -> Shuffled:
+    """The training triples of a graph in both directions, as the settings ask for them."""
+    return Shuffled(
+        graph.train,
+        settings.batch_size,
+        settings.seed,
+        relations=len(graph.relations),
+        device=device,
+        weights=graph.weights,
+    )
 
 
 class Mixed:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
+from typing import Any
 
 import numpy as np
 from torch import Tensor
@@ -12,7 +13,7 @@ from hale.data.graph import SPLITS, Graph, Weights
 from hale.engine.lag import BETAS
 from hale.errors import RunError
 from hale.models import Model
-from hale.runs.folder import CHECKPOINT, HISTORY, MODEL, ORIGIN, RunFolder
+from hale.runs.folder import CHECKPOINT, HISTORY, MODEL, ORIGIN, RANKS, RunFolder
 from hale.runs.run import Record
 from hale.settings import Settings
 from hale.training.extension import MAY_CHANGE, extended
@@ -28,6 +29,16 @@ class State:
     losses: dict[str, float] = field(default_factory=dict)  # of the last step
     history: list[Record] = field(default_factory=list)
     kept_step: int = 0
+
+    @classmethod
+    def of(cls, about: Mapping[str, Any]) -> State:
+        """As ``asdict`` told it."""
+        return cls(
+            clock=Clock(**about["clock"]),
+            losses=about["losses"],
+            history=[Record(**record) for record in about["history"]],
+            kept_step=about["kept_step"],
+        )
 
     @property
     def kept(self) -> Record | None:
@@ -64,6 +75,11 @@ def resume(folder: RunFolder, model: Model, optimizer: Optimizer) -> State:
             f"The run {folder.path} is an update of another run, and an update is not resumed. "
             "Use it as it is, update it again, or train on its graph anew."
         )
+    if (folder.path / RANKS).is_dir():
+        raise RunError(
+            f"The run {folder.path} was trained on ranks, and is resumed on them: add --ranks 1, "
+            "or as many as you like."
+        )
     _, about_kept = folder.read_tensors(MODEL)
     if not folder.has(CHECKPOINT):
         if about_kept.get("step") or folder.has(HISTORY):
@@ -74,14 +90,9 @@ def resume(folder: RunFolder, model: Model, optimizer: Optimizer) -> State:
         return State()
     tensors, about = folder.read_tensors(CHECKPOINT)
     with folder.blaming(CHECKPOINT, "does not fit"):
-        state = State(
-            clock=Clock(**about["clock"]),
-            losses=about["losses"],
-            history=[Record(**record) for record in about["history"]],
-            kept_step=about["kept_step"],
-        )
-        model.load_state_dict(_section(tensors, "model/"))
-        optimizer.restore(_section(tensors, "optimizer/"))
+        state = State.of(about)
+        model.load_state_dict(section(tensors, "model/"))
+        optimizer.restore(section(tensors, "optimizer/"))
     if state.kept_step == state.clock.step:  # a kill may have come before the model was written
         weights = optimizer.settled(model.state_dict())
         folder.write_tensors(MODEL, weights, {"step": state.kept_step})
@@ -94,16 +105,26 @@ def resume(folder: RunFolder, model: Model, optimizer: Optimizer) -> State:
     return state
 
 
-def weights(folder: RunFolder) -> dict[str, Tensor]:
+def kept(folder: RunFolder) -> dict[str, Tensor]:
+    """The weights that a run keeps."""
+    return folder.read_tensors(MODEL)[0]
+
+
+def last(folder: RunFolder) -> dict[str, Tensor]:
     """The weights of a run's checkpoint, its last state."""
-    return _section(folder.read_tensors(CHECKPOINT)[0], "model/")
+    return section(folder.read_tensors(CHECKPOINT)[0], "model/")
+
+
+def publish(folder: RunFolder) -> None:
+    """The model's file has the weights that are kept whenever they are saved."""
+    assert folder.has(MODEL)
 
 
 def moments(folder: RunFolder) -> dict[str, Tensor]:
     """The optimiser's state of a run, named 'parameter/field'; none without a checkpoint."""
     if not folder.has(CHECKPOINT):
         return {}
-    kept = _section(folder.read_tensors(CHECKPOINT)[0], "optimizer/")
+    kept = section(folder.read_tensors(CHECKPOINT)[0], "optimizer/")
     found = {key: value for key, value in kept.items() if key.split("/")[-1] not in (LAST, DUE)}
     # Of a run that was stopped some rows are behind: they fade as if it had come to them, for
     # whoever goes on from here counts steps anew.
@@ -158,7 +179,8 @@ def _weights(graph: Graph) -> Weights:
     return np.empty(0, dtype=np.float32) if graph.weights is None else graph.weights
 
 
-def _section(tensors: Mapping[str, Tensor], prefix: str) -> dict[str, Tensor]:
+def section(tensors: Mapping[str, Tensor], prefix: str) -> dict[str, Tensor]:
+    """The tensors whose names begin so, without that beginning."""
     return {
         name.removeprefix(prefix): value
         for name, value in tensors.items()

@@ -5,10 +5,18 @@ from __future__ import annotations
 import math
 from pathlib import Path
 
+import torch
 from torch import nn
 
 from hale.errors import TrainingError
+from hale.objectives import Loss
 from hale.training.checkpoint import State
+
+
+def faulty(loss: Loss) -> str:
+    """Which parts of a loss are not finite, in words."""
+    parts = [name for name, part in loss.parts.items() if not torch.isfinite(part)]
+    return f"loss ({' and '.join(parts) or 'total'})"
 
 
 def not_finite(

@@ -38,11 +38,14 @@ def extended(stored: Settings, given: Mapping[str, object]) -> Settings:
     return asked
 
 
-def extend(folder: RunFolder, settings: Settings, clock: Clock, rule: StopRule) -> bool:
+def extend(
+    folder: RunFolder, settings: Settings, clock: Clock, rule: StopRule, *, write: bool = True
+) -> bool:
     """Let the run of a folder go on to the limits of ``settings`` -> whether they are new to it.
 
     They are written to the folder at once, with the step at which they began to hold. A kill
-    before the next save leaves the clock at that step: then they are still new to it.
+    before the next save leaves the clock at that step: then they are still new to it. Of several
+    ranks one is to ``write``.
     """
     stored, begun = folder.read_settings(), folder.read_extensions()
     limits = {name: getattr(settings, name) for name in LIMITS}
@@ -56,7 +59,7 @@ def extend(folder: RunFolder, settings: Settings, clock: Clock, rule: StopRule) 
                 "its beginning; give a larger one."
             )
         begun = [*begun, {"step": clock.step, "seconds": clock.seconds, "before": before}]
-    if settings != stored:
+    if write and settings != stored:
         folder.write_settings(settings, begun)
     is_new = bool(begun) and begun[-1]["step"] == clock.step
     if is_new:

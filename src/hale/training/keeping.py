@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
+from typing import Protocol
 
 import torch
 from torch import Tensor
 
 from hale.models import Model
-from hale.runs.folder import MODEL, RunFolder
+from hale.runs.folder import RunFolder
 from hale.training import checkpoint
 from hale.training.checkpoint import State
 from hale.training.optimizers import Optimizer
@@ -26,6 +27,33 @@ SHARE = 0.1
 MOMENT = 1.0
 
 
+class Store(Protocol):
+    """How the state of a run reaches its folder and comes back; training.checkpoint is one."""
+
+    def save(
+        self,
+        folder: RunFolder,
+        state: State,
+        model: Model,
+        optimizer: Optimizer,
+        *,
+        kept: bool = True,
+    ) -> None:
+        """Write the state and, unless the folder has it, what is kept."""
+
+    def resume(self, folder: RunFolder, model: Model, optimizer: Optimizer) -> State:
+        """Put both back as they were."""
+
+    def kept(self, folder: RunFolder) -> Mapping[str, Tensor]:
+        """The weights that are kept."""
+
+    def last(self, folder: RunFolder) -> Mapping[str, Tensor]:
+        """Those that were saved last."""
+
+    def publish(self, folder: RunFolder) -> None:
+        """Let the model's file of a folder have the weights that are kept."""
+
+
 class Keeper:
     """Keeps and saves the state of a model and its optimiser.
 
@@ -34,8 +62,15 @@ class Keeper:
     """
 
     def __init__(
-        self, model: Model, optimizer: Optimizer, *, copies: bool = True, clocked: bool = True
+        self,
+        model: Model,
+        optimizer: Optimizer,
+        *,
+        copies: bool = True,
+        clocked: bool = True,
+        store: Store = checkpoint,
     ) -> None:
+        self.store = store
         self.model = model
         self.optimizer = optimizer
         self.copies = copies
@@ -59,7 +94,7 @@ class Keeper:
     def resume(self, folder: RunFolder) -> State:
         """Go on with what a folder has."""
         self.folder = folder
-        return checkpoint.resume(folder, self.model, self.optimizer)
+        return self.store.resume(folder, self.model, self.optimizer)
 
     @property
     def affordable(self) -> bool:
@@ -87,7 +122,7 @@ class Keeper:
         """Write the state to the folder, if there is one."""
         if self.folder is not None:
             began = time.monotonic()
-            checkpoint.save(self.folder, state, self.model, self.optimizer)
+            self.store.save(self.folder, state, self.model, self.optimizer)
             took = time.monotonic() - began
             self.longest = max(self.longest, took) if self.spent else took
             self.spent += took
@@ -95,11 +130,11 @@ class Keeper:
 
     def kept(self) -> Mapping[str, Tensor]:
         """The weights that are kept; those of a folder stay there until they are read."""
-        return self.weights if self.folder is None else self.folder.read_tensors(MODEL)[0]
+        return self.weights if self.folder is None else self.store.kept(self.folder)
 
     def last(self) -> Mapping[str, Tensor]:
         """The weights of the state at hand, which is saved: a copy, or those of the folder."""
-        return copied(self.model) if self.folder is None else checkpoint.weights(self.folder)
+        return copied(self.model) if self.folder is None else self.store.last(self.folder)
 
     def restore(self, state: State) -> None:
         """The model ends in the state that is kept; of a run in memory the last one is held."""

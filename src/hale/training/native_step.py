@@ -20,11 +20,12 @@ from hale.engine import native
 from hale.engine.blocks import Block
 from hale.engine.estimate import estimate
 from hale.engine.leaving import Leaver, Left
+from hale.engine.randomness import Stream, drawn_key, generator
 from hale.engine.structures import Parameter, Step
 from hale.models import Model
-from hale.models.dropout import drawn_key
 from hale.objectives import Criterion, HaLE, Loss
 from hale.training.optimizers import Adam, Optimizer
+from hale.training.steps import Moment
 
 TABLE, SCALES = "entity.weight", "free_scale.weight"
 # Tables of relations in the order of Step; a model has some of them.
@@ -40,31 +41,26 @@ class NativeStep:
         self.known = known
         self.leaver = leaver
 
-    def __call__(
-        self,
-        objective: HaLE,
-        batch: Tensor,
-        draws: torch.Generator,
-        drops: torch.Generator,
-        block: Block,
-        rate: float,
-    ) -> Loss:
+    def __call__(self, objective: Criterion, moment: Moment) -> Loss:
         """One step on positives (B, 3): its loss, of which all that it touches has moved.
 
         Where the loss is not finite nothing has.
         """
+        block, rate = moment.block, moment.rate
+        assert isinstance(objective, HaLE)
+        assert block is not None
         model, table, lag = self.model, self.model.entity.weight, self.optimizer.lag(TABLE)
         num_relations = 2 * model.size.num_relations
         bounds = objective.bounds(self.known, table)
         if bounds is None:
             bounds = torch.full((num_relations,), objective.activation.bound)
 
-        batch = batch.contiguous()
+        batch = moment.batch.contiguous()
         least, most = torch.aminmax(batch, dim=0)
         limits = batch.new_tensor([len(table), num_relations, len(table)])
         if int(least.min()) < 0 or bool((most >= limits).any()):  # the kernel would not notice
             raise IndexError(f"triples of ids {least.tolist()} to {most.tolist()}")
-        drawn = objective.draw(batch, draws, self.known)
+        drawn = objective.draw(batch, moment.draws(), self.known)
         left = self._left(objective, batch.index_select(0, drawn), block)
         own = bounds.index_select(0, batch[:, 1].index_select(0, drawn))
         made = estimate(
@@ -75,6 +71,7 @@ class NativeStep:
             left_out_here=torch.from_numpy(left.counts_here),
         )
         dropout = model.dropout
+        drops = generator(moment.seed, Stream.DROPOUT, moment.step)
         values = np.zeros(3)
         corrected = self.optimizer.corrected(rate, self.optimizer.beside(TABLE))
         asked = lag.problem(None, 0)

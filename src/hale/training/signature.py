@@ -32,10 +32,12 @@ def train(
     composition: Literal["sub", "mult", "corr"] | None = None,
     init_scale: float | None = None,
     near: float | None = None,
+    group_size: int | None = None,
     similarity: Literal["l2", "dot", "hyperbolic", "projected", "network"] | None = None,
     biases: bool | None = None,
     heights: bool | None = None,
     loops: bool | None = None,
+    cardinality: bool | None = None,
     dropout: float | None = None,
     dropout_start: float | None = None,
     precision: Literal["float32", "float64"] | None = None,
@@ -115,8 +117,10 @@ def train(
         mult or corr (compgcn).
     init_scale (float; 0.1): Standard deviation of the entity vectors at the start.
     near (float; as suits the model and the strategy, in general 0.0): How near to changing
-        nothing relations start: the share taken away of their turns beyond a quarter, or of
-        their negative factors.
+        nothing relations start: the share taken away of their turns beyond a quarter or of
+        their negative factors, the identity's share in blocks.
+    group_size (int; 4): Coordinates that a relation's map mixes, the k of its k x k blocks, or
+        the most below that divides dim (affine).
     similarity (Literal["l2", "dot", "hyperbolic", "projected", "network"]; the model's own, or
         the one its strategy takes): How a query meets an entity, by one of the model's ways:
         l2, dot, hyperbolic, projected or network.
@@ -126,6 +130,9 @@ def train(
         by which rare answers stand back.
     loops (bool; True): Let an entity be an answer to a query about itself even where (almost)
         no training fact of the relation has it so.
+    cardinality (bool; as suits the model and the strategy, in general False): Let entities
+        stand back as answers that answer the relation for another entity already, where
+        training facts say that few do twice: a rule of ranking alone.
     dropout (float; as suits the model and the strategy, in general 0.0): Share of a query's
         coordinates zeroed in training.
     dropout_start (float; as suits the model and the strategy): Dropout at the start, going to

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Mapping
 from dataclasses import replace
@@ -15,25 +14,27 @@ from torch import Tensor
 
 from hale.data.graph import Graph
 from hale.engine.device import choose_device, keep_freed_memory, use_threads
-from hale.engine.randomness import Stream, generator, seeded
+from hale.engine.randomness import Stream, seeded
 from hale.errors import EvaluationError, SettingsError, TrainingError
 from hale.evaluation.validation import Validation
-from hale.objectives import Criterion, HaLE, Loss
+from hale.objectives import Criterion, Loss
 from hale.runs.folder import METRICS, RunFolder
 from hale.runs.run import Record, Run, Summary
 from hale.runs.systems import build_model, build_objective, check_weights
 from hale.settings import Settings
-from hale.training.batches import Batches, Shuffled
+from hale.training.batches import Batches, both_ways
 from hale.training.block import blocks_of
 from hale.training.checkpoint import State
-from hale.training.divergence import not_finite
+from hale.training.divergence import faulty, not_finite
 from hale.training.extension import extend
+from hale.training.extent import Extent, Whole
 from hale.training.interrupt import stop_on_signal
 from hale.training.keeping import Keeper
-from hale.training.native_step import step_for
 from hale.training.needs import check_fits
 from hale.training.observer import Observer, tell
 from hale.training.optimizers import make_optimizer
+from hale.training.pace import Pace
+from hale.training.steps import Moment, PlainStep, Step
 from hale.training.stopping import StopRule
 from hale.training.validation_share import ValidationShare
 
@@ -47,7 +48,7 @@ class Trainer:
     ``start`` (and ``moments``, a state of the optimiser), on all training triples or on the
     ``batches`` given, by the objective that the settings describe or by ``objective``. It keeps
     the best state by a sample of validation triples, unless the last one is no worse by others;
-    or always the last.
+    or always the last. ``extent`` says how much of the run this process has, all unless told.
     """
 
     def __init__(
@@ -61,6 +62,7 @@ class Trainer:
         batches: Batches | None = None,
         objective: Criterion | None = None,
         keep: Keep = "best",
+        extent: Extent | None = None,
     ) -> None:
         if not len(graph.train):
             raise SettingsError([f"the graph {graph.name!r} has no training triples"])
@@ -73,43 +75,46 @@ class Trainer:
         self.threads = use_threads(settings.threads)
         keep_freed_memory()
         self.device = choose_device(settings.device)
-
         self.keep = keep
+        self.extent: Extent = Whole(graph) if extent is None else extent
+        self.group = self.extent.group
+        self.pace = Pace(leads=self.group.leads)
         self.objective: Criterion = objective or build_objective(settings)
-        check_fits(settings, graph.size)
+        check_fits(settings, self.extent.size)
         with seeded(settings.seed, Stream.INIT):
-            model = build_model(settings, graph.size)
+            model = build_model(settings, self.extent.size)
         if start is not None:
             model.load_state_dict(start)
-        model.see(torch.tensor(graph.train))
+        if model.entity.computed:  # no other has a use for them, and ranks map them from a file
+            model.see(torch.tensor(graph.train))
         self.model = model.to(self.device)
         self.optimizer = make_optimizer(settings.optimizer, self.model)
         if moments:
             self.optimizer.restore(moments)
         if batches is None:
-            batches = Shuffled(
-                graph.train,
-                settings.batch_size,
-                settings.seed,
-                relations=len(graph.relations),
-                device=self.device,
-                weights=graph.weights,
-            )
+            batches = both_ways(graph, settings, self.device)
         self.batches = batches
         self.blocks = blocks_of(settings, graph.size.num_entities)
-        self.known_train = graph.known("train")
+        self.known_train = self.extent.known_train()
         if self.model.may_loop is not None:
             self.model.may_loop.copy_(torch.from_numpy(self.known_train.loops)[:, None])
-        self.validation = Validation(graph, settings.validation_sample)
+        self.validation = Validation(
+            graph, settings.validation_sample, self.extent.rank, self.extent.known_all
+        )
         self.steps_per_epoch = batches.steps_per_epoch
         self.rule = StopRule(settings, self.steps_per_epoch)
-        self.share = ValidationShare(settings, self.validation, self.rule)
+        self.share = ValidationShare(settings, self.validation, self.rule, self.group.lead)
         self.state = State()
         self.keeper = Keeper(
-            self.model, self.optimizer, copies=keep == "best", clocked=settings.budget is not None
+            self.model,
+            self.optimizer,
+            copies=keep == "best",
+            clocked=settings.budget is not None,
+            store=self.extent.store,
         )
-        parts = (self.model, self.objective, self.optimizer, self.known_train, self.blocks)
-        self.native_step = step_for(*parts, weighted=graph.weights is not None)
+        self.plain_step: Step = PlainStep(self.model, self.optimizer, self.known_train)
+        parts = (self.model, self.objective, self.optimizer, self.known_train, self.pace)
+        self.native_step = self.extent.step(*parts, blocks=self.blocks)
 
     @property
     def folder(self) -> RunFolder | None:
@@ -128,31 +133,34 @@ class Trainer:
         """Go on where the run in the folder stopped, to the limits that it has now."""
         self.state = self.keeper.resume(folder)
         clock = self.state.clock
-        if extend(folder, self.settings, clock, self.rule):
+        if extend(folder, self.settings, clock, self.rule, write=self.group.leads):
             self.share.hold(clock)
         self.share.apply(clock)
         if self.rule.reason(clock) is None:
             folder.remove(METRICS)  # they speak of weights that are about to change
 
-    def fit(self) -> Run:
-        """Train until a rule or Ctrl-C ends it; the model ends in the state that is kept."""
+    def loop(self) -> str:
+        """Train until a rule or Ctrl-C ends it -> which; the last state is saved."""
         clock, history = self.state.clock, self.state.history
-        before = replace(clock)
         stopped_by = self.rule.reason(clock)
         unjudged = clock.step and (not history or history[-1].step < clock.step)
         if unjudged and (stopped_by or self.rule.is_due(clock)):  # a kill came at a validation
             self._validate()
             stopped_by = stopped_by or self.rule.reason(clock)
         with stop_on_signal() as interrupted:
+            self.pace.told_to_stop = interrupted.is_set
+            self.pace.due = lambda: self.keeper.is_due
             while stopped_by is None:
-                began = time.perf_counter()
+                self.pace.begin()
                 loss = self._step()
                 self.state.losses = {name: part.item() for name, part in loss.parts.items()}
-                clock.seconds += time.perf_counter() - began
+                self.pace.end()
+                clock.seconds += self.pace.seconds
                 if self.observer:
                     self.observer.stepped(clock, self.rule.progress(clock), self.state.losses)
                 stopped_by = self.rule.reason(clock)
-                if stopped_by or self.rule.is_due(clock):
+                judged = bool(stopped_by or self.rule.is_due(clock))
+                if judged:
                     try:
                         self.share.settle(self.model, clock)
                         if stopped_by or self.rule.is_due(clock):
@@ -160,10 +168,18 @@ class Trainer:
                     except EvaluationError:
                         raise self._not_finite("validation scores") from None
                     stopped_by = stopped_by or self.rule.reason(clock)
-                if interrupted.is_set() and stopped_by is None:
+                stop = self.group.any(interrupted.is_set()) if judged else self.pace.stop
+                if stop and stopped_by is None:
                     stopped_by = "interrupt"
-                if stopped_by == "interrupt" or self.keeper.is_due:
+                if stopped_by == "interrupt" or (self.pace.save and not judged):
                     self._save()
+        return stopped_by
+
+    def fit(self) -> Run:
+        """Train until a rule or Ctrl-C ends it; the model ends in the state that is kept."""
+        clock = self.state.clock
+        before = replace(clock)
+        stopped_by = self.loop()
         if self.state.kept_step == clock.step:  # of an interrupted run some rows may be behind
             self.optimizer.settle()
         self.keeper.restore(self.state)
@@ -172,7 +188,7 @@ class Trainer:
             settings=self.settings,
             graph=self.graph,
             model=self.model.eval(),
-            summary=self._summary(stopped_by),
+            summary=self.summary(stopped_by),
             history=self.state.history,
             path=self.folder.path if self.folder else None,
             took={
@@ -199,29 +215,19 @@ class Trainer:
         start, end = self.settings.dropout_start, self.settings.dropout
         if start is not None:
             self.model.dropout.share = start + progress * (end - start)
-        batch = self.batches.at(clock.step)
-        block = None if self.blocks is None else self.blocks.at(clock.step)
-        draws = generator(seed, Stream.SAMPLE, clock.step)
-        if self.native_step is not None:
-            assert isinstance(objective, HaLE)
-            assert block is not None
-            drops = generator(seed, Stream.DROPOUT, clock.step)
-            loss = self.native_step(objective, batch, draws, drops, block, rate)
-            self._refuse_non_finite(loss)
-        else:
-            weights = self.batches.weights_at(clock.step)
-            with seeded(seed, Stream.DROPOUT, clock.step, only=self.model.dropout.share > 0):
-                loss = objective(self.model, batch, draws, self.known_train, block, weights)
-            self._refuse_non_finite(loss)
-            loss.total.backward()  # type: ignore[no-untyped-call]
-            self.optimizer.step(rate)
+        moment = Moment(
+            self.batches.at(clock.step),
+            self.batches.weights_at(clock.step),
+            None if self.blocks is None else self.blocks.at(clock.step),
+            seed,
+            clock.step,
+            rate,
+        )
+        loss = (self.native_step or self.plain_step)(objective, moment)
+        if not torch.isfinite(loss.total):
+            raise self._not_finite(faulty(loss))
         clock.step += 1
         return loss
-
-    def _refuse_non_finite(self, loss: Loss) -> None:
-        if not math.isfinite(loss.total.item()):
-            parts = [name for name, part in loss.parts.items() if not torch.isfinite(part)]
-            raise self._not_finite(f"loss ({' and '.join(parts) or 'total'})")
 
     def _validate(self) -> None:
         """Rank the validation sample; keep the state if it is the best, and save, in its share."""
@@ -255,11 +261,11 @@ class Trainer:
             keep = self.validation.prefers_last(self.model, last, kept)
         state.history.append(record)
         self.rule.judge(clock, better=better)
-        save = ending or self.keeper.affordable
+        save = ending or self.group.lead(self.keeper.affordable) > 0
         keep = keep and save
         if keep:
             self.keeper.keep(state)
-        clock.validation_seconds += time.perf_counter() - began
+        clock.validation_seconds += self.group.lead(time.perf_counter() - began)
         if save:
             self._save()
         if self.observer:
@@ -272,7 +278,8 @@ class Trainer:
             self.keeper.keep(self.state)
         self.keeper.save(self.state)
 
-    def _summary(self, stopped_by: str) -> Summary:
+    def summary(self, stopped_by: str) -> Summary:
+        """How training went."""
         clock = self.state.clock
         return Summary(
             stopped_by=stopped_by,
@@ -284,6 +291,7 @@ class Trainer:
             kept_step=self.state.kept_step,
             threads=self.threads,
             device=self.device.type,
+            ranks=self.group.size,
         )
 
     def _not_finite(self, what: str) -> TrainingError:

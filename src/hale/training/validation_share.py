@@ -38,10 +38,19 @@ class Plan(NamedTuple):
 
 
 class ValidationShare:
-    """Settles, before the first validation of a run, what it can afford."""
+    """Settles, before the first validation of a run, what it can afford.
 
-    def __init__(self, settings: Settings, validation: Validation, rule: StopRule) -> None:
-        self.validation, self.rule = validation, rule
+    Where ranks validate together, ``lead`` is what the clock of the first says, to all of them.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        validation: Validation,
+        rule: StopRule,
+        lead: Callable[[float], float] = float,
+    ) -> None:
+        self.validation, self.rule, self.lead = validation, rule, lead
         asked = settings.validation_sample is not None or settings.validate_every is not None
         free = asked or settings.budget is None or not validation.size
         self.allowed = None if free else SHARE * MARGIN * (settings.budget or 0.0)
@@ -58,13 +67,13 @@ class ValidationShare:
         wanted = self.validation.size
         self.validation.seconds_for(model, min(FIRST, wanted))  # what is done but once
         found = plan(
-            lambda count: self.validation.seconds_for(model, count),
+            lambda count: self.lead(self.validation.seconds_for(model, count)),
             self.validation.looks,
             wanted,
-            self.allowed - (time.perf_counter() - began),
+            self.allowed - self.lead(time.perf_counter() - began),
         )
         clock.validation_sample, clock.validations = found
-        clock.validation_seconds += time.perf_counter() - began
+        clock.validation_seconds += self.lead(time.perf_counter() - began)
         self.apply(clock)
         if found != (wanted, VALIDATIONS):
             often = "" if found.validations == VALIDATIONS else f", {found.validations} times"

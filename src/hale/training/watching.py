@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from hale.data.files import free_folder
@@ -44,19 +44,27 @@ def with_progress(observer: Observer | None, progress: bool) -> Observer | None:
     return Several([*([] if observer is None else [observer]), ProgressLine()])
 
 
-def fit_watched(trainer: Trainer, *, progress: bool = False, track: str | None = None) -> Run:
+def fit_watched(
+    trainer: Trainer,
+    *,
+    progress: bool = False,
+    track: str | None = None,
+    fit: Callable[[], Run] | None = None,
+) -> Run:
     """Train, with a line of progress on stderr and a tracker if they are wanted.
 
-    What is tracked of a run in memory goes to a folder of its own below runs.
+    What is tracked of a run in memory goes to a folder of its own below runs. ``fit`` trains, if it
+    is not to be the trainer alone.
     """
     trainer.observer = with_progress(trainer.observer, progress)
+    fit = trainer.fit if fit is None else fit
     if track is None:
-        return trainer.fit()
+        return fit()
     tracker = _tracker(trainer, track)
     watching = [] if trainer.observer is None else [trainer.observer]
     trainer.observer = Several([*watching, tracker])
     try:
-        run = trainer.fit()
+        run = fit()
     except BaseException:
         tracker.close(None)
         raise

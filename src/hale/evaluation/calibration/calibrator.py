@@ -107,7 +107,7 @@ def load_calibration(run: RunSource) -> Calibration | None:
             f"{run.path / CALIBRATION} was written by another version of hale, whose "
             f"probabilities mean something else. Make it again: hale calibrate {run.path}{again}"
         )
-    if found.weights != fingerprint(run.model):
+    if not _fits(found, run):
         raise RunError(
             f"{run.path / CALIBRATION} was made for other weights (of step {found.step}; the run "
             f"keeps step {run.summary.kept_step}). Make it again: hale calibrate {run.path}{again}"
@@ -129,11 +129,16 @@ def calibration_of(run: Run) -> Calibration:
     """The calibration kept with a run, or one on questions, made now.
 
     What is made now is not written down: asking a question changes no run. It is held for the
-    next question while the model lives.
+    next question while the model lives. Ranks of a group make none.
     """
     kept = load_calibration(run)
     if kept is not None:
         return kept
+    if run.model.entity.group.size > 1:
+        raise InputError(
+            "Probabilities are fitted by one process, and none are kept with this run. Make them "
+            f"first: hale calibrate {run.path}"
+        )
     made = _MADE.get(run.model)
     if made is None or made.weights != fingerprint(run.model):
         made = _MADE[run.model] = calibrate(run, save=False)
@@ -147,6 +152,16 @@ def kept_calibration(run: Run) -> Calibration | None:
     except RunError as error:
         warnings.warn(f"no probabilities: {error}", HaleWarning, stacklevel=2)
         return None
+
+
+def _fits(found: Calibration, run: Run) -> bool:
+    """Whether a calibration was made for a run's weights.
+
+    A rank that holds some of them has no digest of all; there the step tells.
+    """
+    if run.model.entity.group.size > 1:
+        return found.step == run.summary.kept_step
+    return found.weights == fingerprint(run.model)
 
 
 def meaning_of(run: Run, *, held: bool = False) -> str:

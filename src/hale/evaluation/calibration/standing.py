@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from hale.data.keys import Ids, pair_keys, pairs_of
 from hale.evaluation.calibration.cardinality import Cardinality
 from hale.evaluation.calibration.tally import Tally
-from hale.evaluation.candidate_scores import BestOf, score_candidates
+from hale.evaluation.candidate_scores import BestOf, columns_of, score_candidates
 from hale.evaluation.candidates import Candidates
 from hale.evaluation.cardinality_rule import rule_of
 from hale.evaluation.spans import chunk_size
@@ -93,7 +93,7 @@ class Standings:
         """The best ``depth`` candidates of questions (n,), (n,), in bounded memory."""
         entities = np.zeros((len(given), depth), dtype=np.int64)
         scores = np.full((len(given), depth), -np.inf, dtype=np.float32)
-        best = BestOf(depth, given, relations, self.rule)
+        best = BestOf(depth, given, relations, self.rule, self.model.entity.group)
         for block in score_candidates(
             self.model, given, relations, self.candidates, known=self.known
         ):
@@ -116,7 +116,8 @@ class Standings:
     def num_above(self, given: Ids, relations: Ids, answers: Ids) -> Ids:
         """How many candidates stand above answers (m,) to questions (m,), (m,): -> (m,).
 
-        A question is asked once, however many of the answers are to it.
+        A question is asked once, however many of the answers are to it. Ranks of a group that share
+        the candidates count those they hold, and add up.
         """
         sizes = (self.num_entities, 2 * self.num_relations)
         keys, rows = np.unique(pair_keys(given, relations, sizes), return_inverse=True)
@@ -125,6 +126,7 @@ class Standings:
         free, taken = self._levels(given, relations, answers, scores)
         tallies = (Tally(rows, free), Tally(rows, taken))
         itself = np.zeros(len(rows), dtype=np.int64)
+        asked_for = torch.from_numpy(answers).to(self.device)
         for block in score_candidates(self.model, *asked, self.candidates, known=self.known):
             block.scores.index_put_(block.known, block.scores.new_tensor(-torch.inf))
             entities = block.entities.cpu().numpy()
@@ -139,11 +141,12 @@ class Standings:
             # An answer is not above itself, though its score here may differ in the last digit.
             place = np.full(len(keys), -1)
             place[block.rows] = np.arange(len(block.rows))
-            at = np.minimum(np.searchsorted(entities, answers), len(entities) - 1)
-            mine = np.flatnonzero((place[rows] >= 0) & (entities[at] == answers))
-            own = block.scores[place[rows[mine]], at[mine]].float().cpu().numpy()
+            at, there = columns_of(block.entities, asked_for)
+            mine = np.flatnonzero((place[rows] >= 0) & there.cpu().numpy())
+            own = block.scores[place[rows[mine]], at.cpu().numpy()[mine]].float().cpu().numpy()
             itself[mine] += own > scores[mine]
-        return tallies[0].counts() + tallies[1].counts() - itself
+        above = torch.from_numpy(tallies[0].counts() + tallies[1].counts() - itself)
+        return self.model.entity.group.all_reduce(above).cpu().numpy()
 
     def _levels(
         self, given: Ids, relations: Ids, answers: Ids, scores: NDArray[np.float32]

@@ -24,6 +24,7 @@ from hale.data.files import write_whole
 from hale.engine.device import use_threads
 from hale.errors import HaleError, MissingExtraError
 from hale.lab.bench.curves import Curve, quality_at, reached
+from hale.models.tables import Table
 from hale.runs.run import Record
 from hale.runs.systems import complete
 from hale.training.stopping import Clock
@@ -203,6 +204,7 @@ def _follower(trainer: Trainer, model: Any, schedule: _Schedule) -> Any:
         """PyKEEN's model as hale's evaluator sees one: scores of all answers to a query."""
 
         size = trainer.graph.size
+        entity = Table(1, 1)  # of none but this process
 
         def entities(self) -> torch.Tensor:
             return next(model.parameters())  # type: ignore[no-any-return]

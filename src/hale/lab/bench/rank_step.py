@@ -1,0 +1,204 @@
+"""Steps of a training on ranks: time, bytes and memory, on this machine or on several hosts."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import statistics
+import subprocess
+import sys
+import time
+import traceback
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext, suppress
+from typing import Any, NamedTuple, NoReturn
+
+import torch
+
+from hale.engine.group import Group
+from hale.engine.memory import peak_mb
+from hale.errors import HaleError
+from hale.lab.bench.growth import synthetic
+from hale.lab.bench.hosts import Hosts, Line
+from hale.lab.bench.traffic import Step, bytes_a_step
+from hale.lab.bench.wire import PLACES, enter
+from hale.settings import make_settings
+from hale.training.extent import Ranked
+from hale.training.ranked_step import RankedStep
+from hale.training.trainer import Trainer
+
+PORT = 29511
+TIMEOUT = 300.0  # seconds that ranks wait for one that starts slowly
+WARM_UP = 3
+
+
+class Asked(NamedTuple):
+    """What is measured."""
+
+    entities: int = 100_000
+    dim: int = 32
+    batch: int = 1024
+    queries: int = 100
+    block: str = "4096"
+    steps: int = 12
+
+
+def measure(*asked: Any) -> dict[str, Any]:
+    """In one rank of a group: the median time of a step, what is sent, and memory."""
+    ask = Asked(*asked)
+    torch.set_num_threads(1)
+    group = Group.join(TIMEOUT)
+    settings = make_settings(
+        dim=ask.dim, queries=ask.queries, block=ask.block, batch_size=ask.batch, epochs=1000
+    )
+    trainer = Trainer(graph := synthetic(ask.entities), settings, extent=Ranked(graph, group))
+    step = trainer.native_step
+    assert isinstance(step, RankedStep)
+    for _ in range(WARM_UP):
+        trainer._step()
+    group.sent.clear()
+    group.calls.clear()
+    times = []
+    for _ in range(ask.steps):
+        began = time.perf_counter()
+        trainer._step()
+        times.append(time.perf_counter() - began)
+    sent, calls = dict(group.sent), dict(group.calls)
+    names = sorted(calls)
+    total = group.all_reduce(torch.tensor([sent[name] for name in names] or [0]))
+    memory = float(group.all_reduce(torch.tensor(peak_mb()), "max"))
+    shape = _shape(trainer, step, ask)
+    counted = {name: int(total[i]) / group.size / ask.steps for i, name in enumerate(names)}
+    formula = bytes_a_step(shape, group.size)
+    each = {name: count / ask.steps for name, count in calls.items()}
+    found = {
+        "ranks": group.size,
+        **ask._asdict(),
+        "median_ms": 1e3 * statistics.median(times),
+        "best_ms": 1e3 * min(times),
+        "sent": counted,
+        "formula": formula,
+        "sent_bytes": sum(counted.values()),
+        "formula_bytes": sum(formula.values()),
+        "calls": each,
+        "rounds": sum(each.values()) if group.size > 1 else 0.0,
+        "rows": len(trainer.model.entities()),
+        "peak_mb": memory,
+    }
+    group.leave()
+    return found
+
+
+def _shape(trainer: Trainer, step: RankedStep, ask: Asked) -> Step:
+    """The sizes of the trainer's step."""
+    shared, row = step.pieces.part_widths, trainer.model.entities().shape[1]
+    scales = 3 if trainer.model.similarity == "l2" else 1  # of l2: w, and by distance and scale
+    return Step(
+        batch=ask.batch,
+        row=row,
+        queries=ask.queries,
+        asked=sum(step.pieces.widths),
+        columns=scales + row,
+        runs=scales + 1,
+        shared=sum(shared) + 3,  # and clock, stop, save
+        tensors=len(shared),
+    )
+
+
+def rank_row(ranks: int, ask: Asked, line: Line | None = None) -> dict[str, Any]:
+    """The figures of so many ranks, on hosts of their own where a line between them is given."""
+    with nullcontext() if line is None else Hosts(ranks, line) as hosts:
+        where = "127.0.0.1" if hosts is None else hosts.address(0)
+        port = PORT if hosts is not None else _free_port()
+        names = None if hosts is None else hosts.names
+        call = f"fork_ranks({ranks}, {tuple(ask)!r}, {where!r}, {port}, {names!r})"
+        row = _told(f"from hale.lab.bench.rank_step import fork_ranks; {call}")
+        row["hosts"] = None if hosts is None else hosts.simulated_by
+        row["line"] = None if line is None else line._asdict()
+    return row
+
+
+def fork_ranks(
+    ranks: int, asked: tuple[Any, ...], where: str, port: int, names: Sequence[str] | None
+) -> None:
+    """Be so many ranks, each in its namespace, of which the first prints what it measured.
+
+    They are forked from one process that has imported all: 64 would be minutes at it.
+    """
+    started = []
+    for rank in range(ranks):
+        number = os.fork()
+        if not number:
+            _be_rank(rank, ranks, asked, where, port, None if names is None else names[rank])
+        started.append(number)
+    faults = [number for number in started if os.waitpid(number, 0)[1]]
+    if faults:
+        raise SystemExit(f"{len(faults)} of {ranks} ranks failed")
+
+
+def _be_rank(
+    rank: int, ranks: int, asked: tuple[Any, ...], where: str, port: int, name: str | None
+) -> NoReturn:
+    """Measure as one rank, and end."""
+    status = 1
+    try:
+        if name is not None:
+            enter(PLACES / name)
+        os.environ |= {
+            "RANK": str(rank),
+            "WORLD_SIZE": str(ranks),
+            "MASTER_ADDR": where,
+            "MASTER_PORT": str(port),
+            "GLOO_SOCKET_IFNAME": "lo" if name is None else f"hale{rank}",
+        }
+        found = measure(*asked)
+        if not rank:
+            print(json.dumps(found), flush=True)
+        status = 0
+    except BaseException:  # told by this rank; the others miss it
+        traceback.print_exc()
+    os._exit(status)
+
+
+def _told(code: str) -> dict[str, Any]:
+    """What a process of its own printed last; whatever happens, none is left."""
+    process = subprocess.Popen(  # noqa: S603
+        [sys.executable, "-c", code],
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    try:
+        told, fault = process.communicate()
+    finally:
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+    if process.returncode:
+        raise HaleError(f"A rank failed:\n{fault[-2000:]}")
+    row: dict[str, Any] = json.loads(told.splitlines()[-1])
+    return row
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def rank_rows(
+    sizes: Sequence[int],
+    ask: Asked,
+    line: Line | None = None,
+    follow: Callable[[dict[str, Any]], object] | None = None,
+) -> list[dict[str, Any]]:
+    """A row for each number of ranks."""
+    rows = []
+    for ranks in sizes:
+        rows.append(rank_row(ranks, ask, line))
+        if follow is not None:
+            follow(rows[-1])
+    return rows

@@ -1,0 +1,44 @@
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from hale.cli import launch
+
+
+@pytest.mark.parametrize(
+    ("given", "left"),
+    [
+        (["train", "g", "--ranks", "2", "--dim", "8"], ["train", "g", "--dim", "8"]),
+        (["train", "--ranks=2", "g"], ["train", "g"]),
+        (["train", "g"], ["train", "g"]),
+    ],
+)
+def test_an_option_is_taken_out(given: list[str], left: list[str]) -> None:
+    assert launch.without_option(given, "--ranks") == left
+
+
+def test_torchrun_takes_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    called: list[list[str]] = []
+    monkeypatch.setattr(os, "execv", lambda _path, arguments: called.append(arguments))
+    monkeypatch.setattr(sys, "argv", ["hale", "train", "wordnet", "--ranks", "3"])
+    monkeypatch.setenv("OMP_NUM_THREADS", "5")
+    launch.launch(3, Path("runs/x"))
+    (arguments,) = called
+    assert arguments[1:3] == ["-m", "torch.distributed.run"]
+    at = arguments.index("--nproc-per-node")
+    assert arguments[at + 1] == "3"
+    assert arguments[-6:] == ["-m", "hale", "train", "wordnet", "--out", "runs/x"]
+
+
+def test_who_is_a_rank(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("RANK", raising=False)
+    assert not launch.is_rank()
+    assert launch.leads()
+    monkeypatch.setenv("TORCHELASTIC_RUN_ID", "none")
+    monkeypatch.setenv("RANK", "1")
+    assert launch.is_rank()
+    assert not launch.leads()

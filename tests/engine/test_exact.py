@@ -1,0 +1,85 @@
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from random import Random
+
+import pytest
+import torch
+from hypothesis import given, strategies
+from torch import Tensor
+
+from hale.engine.exact import exact_sum
+from hale.engine.group import Group
+from tests.ranks import Ranks
+
+
+@given(
+    strategies.lists(strategies.floats(-(2.0**100), 2.0**100, width=32), min_size=1, max_size=60),
+    strategies.randoms(),
+)
+def test_the_order_changes_no_bit_and_the_sum_is_right(values: list[float], random: Random) -> None:
+    parts = torch.tensor(values).view(-1, 1, 1)
+    found = exact_sum(Group(), parts)[0]
+    random.shuffle(values)
+    again = exact_sum(Group(), torch.tensor(values).view(-1, 1, 1))[0]
+    assert torch.equal(found, again)
+    wanted = math.fsum(values)
+    assert abs(found.item() - wanted) <= 2.0**-52 * max(map(abs, values)) * len(values)
+
+
+def test_rows_have_units_of_their_own() -> None:
+    parts = torch.tensor([[[1e30, 1.0], [1e-30, 2e-30]], [[1e30, 1.0], [1e-30, 2e-30]]])
+    found = exact_sum(Group(), parts)[0]
+    torch.testing.assert_close(found[1], 2 * parts[0, 1].double(), rtol=1e-15, atol=0)
+    assert found[0, 0] == 2 * parts[0, 0, 0].double()
+
+
+def test_runs_of_columns_have_units_of_their_own_and_whole_numbers_go_beside() -> None:
+    parts = torch.tensor([[[1e30, 1e-30, 3e-30]], [[1e30, 1e-30, 3e-30]]])
+    found, told = exact_sum(Group(), parts, [1, 2], torch.tensor([7, -1]))
+    torch.testing.assert_close(found[0, 1:], 2 * parts[0, 0, 1:].double(), rtol=1e-15, atol=0)
+    assert told is not None
+    assert told.tolist() == [7, -1]
+    assert exact_sum(Group(), parts)[0][0, 1] == 0  # in one run they are lost
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])  # the kernel has the second
+@pytest.mark.parametrize("last", [False, True])
+def test_a_row_that_is_not_finite_says_so(dtype: torch.dtype, last: bool) -> None:
+    parts = torch.tensor([[[1.0], [2.0], [3.0]], [[math.nan], [math.inf], [4.0]]], dtype=dtype)
+    parts = parts if last else parts.flip(0)
+    found = exact_sum(Group(), parts)[0]
+    assert found.isnan().squeeze().tolist() == [True, True, False]
+    assert found[2] == 7
+
+
+def test_the_kernel_gives_the_bits_of_torch(choose_engine: Callable[[str], None]) -> None:
+    generator = torch.Generator().manual_seed(2)
+    parts = torch.randn(9, 6, 5, generator=generator, dtype=torch.float64).exp() * 1e9
+    found = []
+    for engine in ("native", "tiles"):
+        choose_engine(engine)
+        found.append(exact_sum(Group(), parts, [2, 3])[0])
+    assert torch.equal(*found)
+    torch.testing.assert_close(found[0], parts.sum(dim=0), rtol=1e-14, atol=0)
+
+
+def test_nothing_sums_to_zero() -> None:
+    assert exact_sum(Group(), torch.empty(0, 2, 3))[0].tolist() == [[0.0] * 3] * 2
+    assert exact_sum(Group(), torch.zeros(2, 1, 1))[0].item() == 0
+
+
+def spread(group: Group, parts: Tensor, cuts: list[int]) -> Tensor:
+    return exact_sum(group, parts[cuts[group.rank] : cuts[group.rank + 1]], [2, 3])[0]
+
+
+@pytest.mark.parametrize("cuts", [[0, 5, 12], [0, 12, 12], [0, 1, 3, 12]])
+def test_however_parts_are_spread_over_ranks_the_bits_are_the_same(
+    ranks: Ranks, cuts: list[int]
+) -> None:
+    generator = torch.Generator().manual_seed(0)
+    parts = torch.randn(12, 7, 5, generator=generator) * torch.rand(7, 1, generator=generator) ** 20
+    alone = exact_sum(Group(), parts, [2, 3])[0]
+    for found in ranks(len(cuts) - 1, spread, parts, cuts):
+        assert torch.equal(found, alone)

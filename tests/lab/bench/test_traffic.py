@@ -1,0 +1,36 @@
+"""What a rank sends in a step, by hand."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from hale.lab.bench.traffic import Step, bytes_a_step, most_drawn
+
+STEP = Step(batch=8, row=3, queries=4, asked=5, columns=6, runs=2, shared=10, tensors=7)
+
+
+def test_alone_nothing_is_sent() -> None:
+    assert sum(bytes_a_step(STEP, 1).values()) == 0
+
+
+def test_two_ranks_by_hand() -> None:
+    """16 rows of 12 bytes, there and back, a quarter by each rank to the other; half of a ring."""
+    found = bytes_a_step(STEP, 2)
+    assert found["all_to_all"] == 2 * 16 * 12 / 4
+    assert found["all_reduce"] == 4 * (6 * 8 + 2 * 4) + 10 * 8 + 7 * 4
+    # the most of four draws between two: 4, 3, 2 with 2/16, 8/16, 6/16
+    most = (4 * 2 + 3 * 8 + 2 * 6) / 16
+    assert most_drawn(4, 2) == pytest.approx(most, rel=0.03)
+    assert found["all_gather"] == pytest.approx(4 * (5 * most + 8), rel=0.03)
+
+
+def test_what_is_small_goes_to_all_at_once() -> None:
+    """Of 8,000 bytes a rank of four sends three quarters twice; of 400 bytes all, three times."""
+    step = replace(STEP, queries=100, columns=10, runs=1, shared=0, tensors=0)
+    assert bytes_a_step(step, 4)["all_reduce"] == 8000 * 3 / 4 * 2 + 400 * 3
+
+
+def test_no_more_ranks_draw_than_there_are_pieces() -> None:
+    assert most_drawn(1600, 64) == most_drawn(1600, 16)
