@@ -9,6 +9,9 @@ from collections.abc import Callable
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import Literal
+
+SPLITS: tuple[Literal["train", "valid", "test"], ...] = ("train", "valid", "test")
 
 
 class _Quiet(SimpleHTTPRequestHandler):
@@ -30,7 +33,7 @@ def known_as_served(folder: Path, port: int) -> Callable[[], None]:
     """What makes ``served`` a named data set, in the process that calls it."""
     digests = {
         split: hashlib.sha256((folder / f"{split}.tsv").read_bytes()).hexdigest()
-        for split in ("train", "valid", "test")
+        for split in SPLITS
     }
 
     def add() -> None:

@@ -24,6 +24,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -127,7 +128,7 @@ def kills(count: int, names: list[str], seed: int, work: Path, log: Path) -> Non
         stage = ready[number % len(ready)]
         moment = draw.uniform(0.0, stage.seconds)
         row = {"break": "kill -9", "task": stage.task.name, "number": number, "after": moment}
-        add(log, attempt(stage, row, lambda s=stage, m=moment: s.broken(kill_after=m)))
+        add(log, attempt(stage, row, partial(stage.broken, kill_after=moment)))
         if number % 50 == 49:
             print(f"{number + 1} kills", flush=True)
 
@@ -144,7 +145,7 @@ def faults(most: int | None, names: list[str], seed: int, work: Path, log: Path)
             words = [*ERRORS][i % len(ERRORS)]
             fault = Fault(stage.here, number, ERRORS[words])
             row = {"break": words, "task": stage.task.name, "number": number, "of": stage.calls}
-            add(log, attempt(stage, row, lambda s=stage, f=fault: s.broken(fault=f)))
+            add(log, attempt(stage, row, partial(stage.broken, fault=fault)))
 
 
 def add(log: Path, row: dict[str, object]) -> None:

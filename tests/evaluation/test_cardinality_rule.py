@@ -231,11 +231,11 @@ def test_calibration_sees_the_ranks_of_answers() -> None:
     run = run_of(cardinality=True, gamma=4.0)
     standings = Standings(run)
     given, relations, answers = np.array([60]), np.array([RELS]), np.array([3])
-    lists = standings.lists(given, relations, depth=NUM, claims=answers)
+    lists = standings.lists(given, relations, depth=NUM)
     order = lists.entities[0][np.isfinite(lists.scores[0])]
     assert np.all(np.diff(lists.scores[0][: len(order)]) <= 1e-6)
-    assert lists.above is not None
     stand = standings.stand(lists, np.array([0]), answers)
+    assert standings.num_above(given, relations, answers)[0] == stand.ranks[0] - 1
     assert stand.ranks[0] == 1 + int((lists.scores[0] > stand.features[0, 1] + 1e-6).sum())
     plain = Standings(run_of(gamma=4.0))
     scored = plain.stand(plain.lists(given, relations, depth=NUM), np.array([0]), answers)

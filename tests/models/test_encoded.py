@@ -87,7 +87,8 @@ def test_once_for_an_evaluation_whatever_the_mode(name: str) -> None:
     norms = [m for m in model.encoder.modules() if isinstance(m, torch.nn.BatchNorm1d)]
     before = model.entities().clone()
     for norm in norms:
-        norm.running_mean += 1
+        assert norm.running_mean is not None
+        norm.running_mean.add_(1)
     assert torch.equal(model.entities(), before) == (not norms)
 
 

@@ -171,8 +171,14 @@ def _best_of(work: _Work, relations: list[int], k: int) -> Iterator[MissingFact]
             rows, columns = np.divmod(places, block.scores.shape[1])
             tails = block.entities.cpu().numpy()[columns]
             fresh = np.stack([asked[rows], np.full(len(rows), relation), tails], axis=1)
-            some = _Found(standing, values, fresh)
-            found = _first(_Found(*map(np.concatenate, zip(found, some, strict=True))), k)
+            found = _first(
+                _Found(
+                    np.concatenate([found.standing, standing]),
+                    np.concatenate([found.scores, values]),
+                    np.concatenate([found.facts, fresh]),
+                ),
+                k,
+            )
             if block.last:
                 work.asked(len(block.rows))
         work.reach(end)
@@ -199,9 +205,9 @@ def _best_of(work: _Work, relations: list[int], k: int) -> Iterator[MissingFact]
 
 def _first(found: _Found, k: int) -> _Found:
     """The k that stand best, equal ones by their ids."""
-    standing, _, facts = found
+    standing, scores, facts = found
     order = np.lexsort((facts[:, TAIL], facts[:, HEAD], facts[:, RELATION], -standing))[:k]
-    return _Found(*(column[order] for column in found))
+    return _Found(standing[order], scores[order], facts[order])
 
 
 def _of_all_ranks(work: _Work, found: _Found, k: int) -> _Found:
@@ -212,8 +218,8 @@ def _of_all_ranks(work: _Work, found: _Found, k: int) -> _Found:
     counts = torch.zeros(group.size, dtype=torch.int64)
     counts[group.rank] = len(found.facts)
     counts = group.all_reduce(counts)
-    columns = [found.standing[:, None], found.scores[:, None], found.facts]
-    table = torch.from_numpy(np.concatenate(columns, axis=1, dtype=np.float64))
+    columns = (found.standing[:, None], found.scores[:, None], found.facts)
+    table = torch.from_numpy(np.hstack([column.astype(np.float64) for column in columns]))
     every = group.all_gather(table, counts.tolist()).cpu().numpy()  # ids are exact below 2^53
     standing, scores = every[:, :2].astype(np.float32).T
     return _first(_Found(standing, scores, every[:, 2:].astype(np.int64)), k)

@@ -65,7 +65,7 @@ def compress(
         split = next((name for name in ("test", "valid") if len(made.graph.split(name))), None)
         rows: dict[str, Any] = {}
         if split is not None:
-            some = sample_of(made.graph, split)
+            some = sample_of(made.model, len(made.graph.split(split)))
             for name, one in (("teacher", teacher), ("student", made)):
                 rows[f"{name}, d = {one.settings.dim}"] = evaluate(
                     one, split, sample=some

@@ -180,8 +180,8 @@ class BestOf:
             return None
         best, self._free = merged_over(self.group, self._free, self.k), None
         if self._taken is not None and self.rule is not None:
-            taken, self._taken = merged_over(self.group, self._taken, self.k), None
-            best = self._joined(best, taken, relations, self.rule)
+            others, self._taken = merged_over(self.group, self._taken, self.k), None
+            best = self._joined(best, others, relations, self.rule)
         return best
 
     def _with(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import torch
 
 from hale.data.graph import GraphSize
@@ -28,7 +30,8 @@ def needed(settings: Settings, size: GraphSize) -> int:
     uses = objective_class(settings.strategy).uses
     summed = settings.block_size(size.num_entities) if "block" in uses else 0
     dense = summed >= size.num_entities
-    pairs = settings.queries * summed if "queries" in uses else 0
+    drawn = settings.queries or math.ceil((settings.alpha or 1.0) * settings.batch_size)
+    pairs = drawn * summed if "queries" in uses else 0
     return bytes_each * (weights * (1 + MOMENTS[settings.optimizer] + dense) + pairs)
 
 

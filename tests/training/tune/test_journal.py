@@ -17,7 +17,7 @@ def study(path: Path) -> optuna.Study:
 
 
 def objective(trial: optuna.Trial) -> float:
-    return trial.suggest_float("x", 0, 1)
+    return float(trial.suggest_float("x", 0, 1))
 
 
 def test_a_line_that_a_kill_cut_costs_that_line_alone(tmp_path: Path) -> None:

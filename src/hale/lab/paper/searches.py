@@ -13,6 +13,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from hale.data.files import write_text
 from hale.lab.paper.cells import Cell, load_quietly
@@ -121,6 +122,9 @@ def run_search(
 ) -> Tuned:
     """Search, or go on with it, and write what was found into its recipe."""
     graph = load_quietly(search.dataset)
+    held: dict[str, Any] = dict(search.held)
+    if search.recipe != "auto":
+        held["recipe"] = search.recipe
     found = tune(
         graph,
         out=work / "searches" / search.key,
@@ -131,8 +135,7 @@ def run_search(
         strategy=search.strategy,
         dim=search.dim,
         announce=announce,
-        **({} if search.recipe == "auto" else {"recipe": search.recipe}),
-        **dict(search.held),
+        **held,
     )
     head = f"entities = {len(graph.entities)}\ntrain = {len(graph.train)}\n"
     path = search.file(folder)

@@ -42,7 +42,7 @@ def open_journal(path: Path) -> JournalFileBackend:
         _drop_half_a_line(path)
     finally:
         lock.release()
-    return JournalFileBackend(str(path), lock_obj=lock)  # type: ignore[arg-type]
+    return JournalFileBackend(str(path), lock_obj=lock)
 
 
 def _drop_half_a_line(path: Path) -> None:
