@@ -14,6 +14,7 @@ from hale.answers.predictor import predict, predict_many
 from hale.data.graph import Graph
 from hale.engine import library
 from hale.engine.group import Group
+from hale.errors import InputError
 from hale.evaluation.calibration import calibrate
 from hale.evaluation.evaluator import evaluate
 from hale.runs.folder import MODEL, RunFolder
@@ -77,6 +78,7 @@ def alike(ranks: Ranks, folder: Path) -> None:
     "settings",
     [
         {"model": "rote", "dim": 8, "epochs": 60},
+        {"model": "affine", "dim": 8, "epochs": 20, "cardinality": True},
         {"model": "distmult", "strategy": "allneg", "dim": 7, "biases": True},
         {"model": "roth", "strategy": "allneg", "dim": 6},
     ],
@@ -88,20 +90,51 @@ def test_the_same_on_any_number_of_ranks(
     if library.current().name != "native":
         pytest.skip("products of plain torch depend on their shape in the last bit")
     folder = made(tmp_path / "run", ring(96, held_out=12), **settings)
-    if settings["model"] == "rote":
+    if settings["model"] in ("rote", "affine"):
         calibrate(load_run(folder))
     alike(ranks, folder)
 
 
-def test_equal_entities_are_told_apart_by_their_ids(ranks: Ranks, tmp_path: Path) -> None:
+def test_the_rule_is_heeded_on_ranks(ranks: Ranks, tmp_path: Path) -> None:
+    """Every entity has a predecessor in train but for those of facts that are held out."""
+    settings = {"model": "rote", "dim": 8, "strategy": "hale"}
+    ruled = made(tmp_path / "ruled", ring(96, held_out=12), cardinality=True, **settings)
+    free = made(tmp_path / "free", ring(96, held_out=12), cardinality=False, **settings)
+    both = [ranks(2, asked, folder)[0] for folder in (ruled, free)]
+    assert both[0]["reports"][0]["mrr"] > both[1]["reports"][0]["mrr"]
+    assert both[0]["predicted"] != both[1]["predicted"]
+    assert both[0]["facts"] != both[1]["facts"]
+
+
+def refused(group: Group, folder: Path) -> str:
+    try:
+        load_run(folder, device="cpu", group=group)
+    except InputError as error:
+        return str(error)
+    return ""
+
+
+def test_computed_vectors_are_not_shared(ranks: Ranks, tmp_path: Path) -> None:
+    folder = made(tmp_path / "run", ring(24), model="rgcn", dim=4, epochs=1)
+    for told in ranks(2, refused, folder):
+        assert "in one process" in told
+
+
+@pytest.mark.parametrize("cardinality", [False, True])
+def test_equal_entities_are_told_apart_by_their_ids(
+    ranks: Ranks, tmp_path: Path, cardinality: bool
+) -> None:
     """All vectors are one of two, so that nearly all scores are equal."""
-    folder = made(tmp_path / "run", ring(96), model="rote", dim=8)
+    graph = ring(96, held_out=12) if cardinality else ring(96)
+    folder = made(tmp_path / "run", graph, model="rote", dim=8, cardinality=cardinality)
     run = load_run(folder)
     with torch.no_grad():
         rows = run.model.entity.weight
         rows.copy_(rows[torch.arange(len(rows)) % 2])
     RunFolder(folder).write_tensors(MODEL, run.model.state_dict(), {"step": run.summary.kept_step})
     alike(ranks, folder)
+    if cardinality:
+        return
     near = neighbors(load_run(folder), "e000", k=5)
     assert [one.entity for one in near] == ["e002", "e004", "e006", "e008", "e010"]
     answers = predict(load_run(folder), head="e000", relation="next", k=47, anything=True)

@@ -16,7 +16,7 @@ from hale.engine.shard_sums import LogSums, log_sums
 from hale.engine.shards import Shards
 from tests.ranks import Ranks
 
-ACTIVATIONS = ["hanon", "halin", "xexp", "double", "arctanh", "identity"]
+ACTIVATIONS = ["hanon", "halin", "xexp", "double", "arctanh", "identity", "sigmoid", "spline"]
 SIZE, QUERIES, DIM = 300, 20, 17  # so that the last dimension is alone in its vector
 
 

@@ -142,6 +142,25 @@ def test_what_rank_0_refuses_ends_all(ranks: Ranks, tmp_path: Path) -> None:
     assert not (tmp_path / "none").exists()
 
 
+@pytest.mark.parametrize(
+    ("values", "told"),
+    [
+        ({"model": "rgcn", "strategy": "allneg"}, "computed from those of their neighbours"),
+        ({"model": "transd", "strategy": "allneg"}, "compares by projected"),
+        ({"model": "convkb", "strategy": "allneg"}, "compares by network"),
+        ({"model": "rotl", "teacher": ["somewhere"]}, "not divided among ranks"),
+    ],
+    ids=lambda value: str(value)[:20],
+)
+def test_what_ranks_cannot_divide_is_refused(
+    tmp_path: Path, values: dict[str, Any], told: str
+) -> None:
+    out = tmp_path / "none"
+    with pytest.raises(SettingsError, match=told):
+        train_on_ranks(Group(), partial(ring, SIZE), {"epochs": 1, **values}, out=out)
+    assert not out.exists()
+
+
 def test_a_run_of_one_process_is_not_resumed_on_ranks_nor_the_other_way(
     tmp_path: Path, unbroken: Path
 ) -> None:

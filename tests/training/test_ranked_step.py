@@ -34,6 +34,7 @@ SYSTEMS: dict[str, dict[str, Any]] = {
         "activation": "halin",
         "loops": False,
     },
+    "maps, a free shape": {"model": "affine", **HALE, "activation": "sigmoid"},
     "adagrad": {"model": "rotate", **HALE, "optimizer": "adagrad"},
     "allneg": {"model": "rote", "strategy": "allneg", **BLOCK},
     "dot": {"model": "distmult", "strategy": "allneg", **BLOCK},
@@ -91,7 +92,9 @@ def test_the_same_bits_on_any_number_of_ranks_and_threads(ranks: Ranks, system: 
 
 # Of what does not depend on how a batch is cut: dropout and batch normalisation do.
 @pytest.mark.filterwarnings("ignore:block")
-@pytest.mark.parametrize("system", ["rotl", "all entities", "allneg", "dot", "penalty", "float64"])
+@pytest.mark.parametrize(
+    "system", ["rotl", "maps, a free shape", "all entities", "allneg", "dot", "penalty", "float64"]
+)
 def test_the_first_step_is_that_of_one_process(system: str) -> None:
     # Adam on rows and on a whole table part where gradients are as small as its epsilon
     values = {**SYSTEMS[system], "optimizer": "adagrad"}
