@@ -59,7 +59,7 @@ class Group:
 
         Ranks on GPUs (``device`` cuda) talk by nccl, each on the GPU of its number on its host.
         """
-        if "RANK" not in os.environ or "WORLD_SIZE" not in os.environ:
+        if os.environ.get("WORLD_SIZE", "1") == "1":
             return cls(timeout=timeout)
         import torch.distributed as dist
         from torch.distributed import distributed_c10d as c10d

@@ -2,7 +2,7 @@
 
 Each stands for a machine of its own: processes in it reach the others over its line alone. Lines
 are veth pairs on a bridge with netem on them, all in namespaces too; where the kernel has no netem,
-tap devices with a wire in user space (hale.lab.bench.wire). Nothing outside of the namespaces made
+tun devices with a wire in user space (hale.lab.bench.wire). Nothing outside of the namespaces made
 here is touched, and they are gone when the hosts are left, also after Ctrl-C or a SIGTERM.
 """
 
@@ -20,7 +20,7 @@ from types import TracebackType
 from typing import NamedTuple, NoReturn, Self
 
 from hale.errors import HaleError, InputError
-from hale.lab.bench.wire import MTU, TUN, address
+from hale.lab.bench.wire import MTU, TUN
 
 MOST = 64
 
@@ -136,7 +136,7 @@ class Hosts:
                 _run("ip", "netns", "exec", where, *shape)
 
     def _wire(self) -> None:
-        """Tap devices, whose frames a process of its own carries."""
+        """Tun devices, whose packets a process of its own carries."""
         arguments = [str(self.line.latency_ms / 1e3), str(self.line.megabits * 1e6), *self.names]
         code = (
             "import sys; from hale.lab.bench.wire import Wire; late, rate, *names = sys.argv[1:]; "
@@ -157,7 +157,6 @@ class Hosts:
             raise HaleError(f"The wire between hosts did not start: {carrier.stderr.read()[-500:]}")
         for host, name in enumerate(self.names):
             device = f"hale{host}"
-            _run("ip", "-n", name, "link", "set", device, "address", address(host))
             _run("ip", "-n", name, "link", "set", device, "mtu", str(MTU))
 
 
