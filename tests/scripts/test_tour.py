@@ -26,6 +26,8 @@ ELSEWHERE = {
     "models",
     "datasets",
     "find",
+    "align",
+    "compress",
 }
 
 
