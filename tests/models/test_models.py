@@ -69,8 +69,8 @@ def mure(model: Model, head: list[float], relation: int) -> list[float]:
 
 
 def affine(model: Model, head: list[float], relation: int) -> list[float]:
-    """Three coordinates at a time (DIM is 6), each a row of its block times those three."""
-    rows, shift, k = row(model.map, relation), row(model.shift, relation), 3
+    """Four coordinates at a time (DIM is 12), each a row of its block times those four."""
+    rows, shift, k = row(model.map, relation), row(model.shift, relation), 4
     return [
         shift[i] + sum(rows[i * k + j] * head[i // k * k + j] for j in range(k)) for i in range(DIM)
     ]
