@@ -20,10 +20,10 @@ def test_a_cut_changes_no_bit(d: int, rows: int, kind: type[TransE] | type[RotH]
     queries = torch.randn(rows, 2 * d, generator=draws)
     entities = torch.randn(1500, 2 * d, generator=draws)
     with torch.no_grad():
-        curvature = model.curvature(torch.zeros(rows, dtype=torch.long))
-        whole = steady(model.compare_all, queries, entities, curvature)
+        beside = model.comparing(torch.zeros(rows, dtype=torch.long))
+        whole = steady(model.compare_all, queries, entities, beside)
         for first, last in ((0, 1), (3, 9), (1, 500), (499, 1500), (700, 717)):
-            part = steady(model.compare_all, queries, entities[first:last], curvature)
+            part = steady(model.compare_all, queries, entities[first:last], beside)
             assert torch.equal(part, whole[:, first:last]), (first, last)
 
 

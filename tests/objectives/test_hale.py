@@ -105,7 +105,7 @@ def test_alignment_pulls_positives_together(graph: Graph) -> None:
     model = build(graph)
     batch = torch.tensor(graph.train)
     before = model.score(*batch.unbind(1)).mean()
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.05)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
     for _ in range(20):
         optimizer.zero_grad()
         loss_of(HaLE(Hanon(), weight=10.0), model, graph, batch).total.backward()  # type: ignore[no-untyped-call]

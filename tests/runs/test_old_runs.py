@@ -73,7 +73,9 @@ def test_it_predicts_the_same(old: tuple[Run, dict[str, Any]]) -> None:
         [fact.as_dict() for fact in hale.discover(run, ["knows", "lives in"], k=5, anything=True)],
         said["discover"],
     )
-    assert close(hale.why(run, "p03", "lives in", "town 3", k=3).as_dict(), said["why"])
+    reasons = hale.why(run, "p03", "lives in", "town 3", k=3).as_dict()
+    del reasons["paths"]  # there were none then
+    assert close(reasons, said["why"])
     near = [neighbor.as_dict() for neighbor in hale.neighbors(run, "Béla", k=4)]
     assert close(near, said["neighbors"])
 

@@ -254,7 +254,7 @@ def test_unknown_names() -> None:
 @pytest.mark.parametrize("name", MODELS)
 def test_parameters_are_counted_without_being_made(name: str) -> None:
     size = GraphSize(50, 3)
-    built = build_model(complete(model=name, dim=8), size)
+    built = build_model(complete(model=name, dim=8, biases=MODELS[name].own_biases), size)
     assert count_parameters(MODELS[name], size, 8) == sum(p.numel() for p in built.parameters())
 
 

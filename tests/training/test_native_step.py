@@ -247,6 +247,6 @@ def test_an_interrupted_run_is_as_its_rows_are_read(dense: Graph, model: str) ->
 
 def test_a_model_with_an_encoder_takes_no_native_step(graph: Graph) -> None:
     """Its rows are computed, and the kernel would turn the weights themselves."""
-    asked = {"model": "rote", "dim": 8, "block": 16, "epochs": 1}
+    asked = {"model": "rote", "dim": 8, "block": 20, "epochs": 1}
     assert Trainer(graph, make_settings(**asked)).native_step is not None
     assert Trainer(graph, make_settings(**asked, encoder="rgcn")).native_step is None

@@ -204,18 +204,22 @@ def test_facts_that_nothing_speaks_for_are_forgotten() -> None:
     likes = np.stack([ends[:, 0], np.full(20, 2), ends[:, 1]], axis=1)
     full = replace(plain, relations=relations, train=np.concatenate([plain.train, likes]))
     never = replace(full, train=np.concatenate([plain.train, likes[10:]]))
-    seen, unseen = (hale.train(g, model="rotl", epochs=200, **FAST) for g in (full, never))
+    seen = hale.train(full, model="rotl", epochs=200, **FAST)
+    # ranks that nothing speaks for are a matter of chance: as good as the best of three such runs
+    unseen = [hale.train(never, model="rotl", epochs=200, seed=s, **FAST) for s in range(3)]
 
     def mrr(run: Run, some: np.ndarray) -> float:
         both = never.both_directions(some)
         return float((1 / filtered_ranks(run.model.eval(), both, never.known())).mean())
 
     gone = likes[:10]
-    assert mrr(seen, gone) > 3 * mrr(unseen, gone), "else there would be nothing to forget"
+    never_known = max(mrr(run, gone) for run in unseen)
+    assert mrr(seen, gone) > 3 * never_known, "else there would be nothing to forget"
     for some in (gone, gone[:2], gone[2:4]):
         names = [(f"e{h:03}", "likes", f"e{t:03}") for h, _, t in some]
         after = update(seen, remove=names, epochs=30)
-        assert mrr(after, some) <= max(mrr(unseen, some), mrr(unseen, gone)) + 0.02
+        limit = max(never_known, *(mrr(run, some) for run in unseen))
+        assert mrr(after, some) <= limit + 0.02
 
 
 def test_without_validation_facts_it_is_said_that_none_is_lowered(trained: Run) -> None:
