@@ -160,6 +160,7 @@ def test_ctrl_c_in_a_real_process(folder: Path) -> None:
     assert hale("evaluate", "runs/x").exit_code == 0
 
 
+@pytest.mark.filterwarnings("ignore:.*taken for a header")
 def test_columns_and_weights_of_a_strange_file(tmp_path: Path) -> None:
     rows = [f"{i % 3 + 1},e{i % 12},{'rs'[i % 2]},e{(i * 5 + 1) % 12},x" for i in range(40)]
     path = tmp_path / "facts.csv"

@@ -71,7 +71,15 @@ class Explanation(Framed):
         found = asdict(self)
         if self.probability is None:
             del found["probability"]
-        paths = [{**asdict(rule), "confidence": rule.confidence} for rule in self.paths]
+        paths = [
+            {
+                **asdict(rule),
+                "relations": [*rule.relations],
+                "through": [*rule.through],
+                "confidence": rule.confidence,
+            }
+            for rule in self.paths
+        ]
         return {**found, "support": [asdict(fact) for fact in self.support], "paths": paths}
 
     def to_polars(self) -> pl.DataFrame:

@@ -61,7 +61,7 @@ def _checked(path: Path, content: Any) -> dict[str, dict[str, Any]]:
             named["model"] = next(
                 (name for name, kind in MODELS.items() if strategy in strategies_for(kind)), ANY
             )
-        for values in (table, table | table.get("long", {})):
+        for values in _layers(table):
             own = {name: value for name, value in values.items() if name not in NO_SETTINGS}
             try:
                 check(complete(**{**own, **named}))
@@ -71,3 +71,10 @@ def _checked(path: Path, content: Any) -> dict[str, dict[str, Any]]:
     if faults:
         raise InputError(f"{path} cannot be used:\n" + "\n".join(faults))
     return tables
+
+
+def _layers(table: dict[str, Any]) -> list[dict[str, Any]]:
+    """A table's own settings, and with those of each table below it (long runs, a dimension)."""
+    own = {name: value for name, value in table.items() if not isinstance(value, dict)}
+    below = [value for value in table.values() if isinstance(value, dict)]
+    return [own, *(own | layer for one in below for layer in _layers(one))]
