@@ -26,7 +26,7 @@ def test_torchrun_takes_over(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "execv", lambda _path, arguments: called.append(arguments))
     monkeypatch.setattr(sys, "argv", ["hale", "train", "wordnet", "--ranks", "3"])
     monkeypatch.setenv("OMP_NUM_THREADS", "5")
-    launch.launch(3, Path("runs/x"))
+    launch.launch_ranks(3, Path("runs/x"))
     (arguments,) = called
     assert arguments[1:3] == ["-m", "torch.distributed.run"]
     at = arguments.index("--nproc-per-node")

@@ -22,14 +22,14 @@ FLAGS = {
     "leave_out_known": {"--leave-out-known", "--keep-known"},
     **{
         name: {f"--{name.replace('_', '-')}", f"--no-{name.replace('_', '-')}"}
-        for name in ("square", "relation_scale", "biases", "heights", "loops")
+        for name in ("square", "relation_scale", "biases", "heights", "loops", "cardinality")
     },
 }
 OWN = {
     "train": {"graph", "out_folder", "resume", "overwrite", "columns", "header", "labels"}
     | {"weights", "types", "type_relation", "holdout", "split_seed", "skip_bad"}
     | {"full_evaluation", "plan", "track", "ranks", "timeout", "as_json"},
-    "tune": {"graph", "budget", "trial", "searched", "folder", "skip_bad", "as_json"},
+    "tune": {"graph", "budget", "trial", "trials", "searched", "folder", "skip_bad", "as_json"},
     "update": {"run", "facts", "remove", "out_folder", "overwrite", "holdout", "anchor", "focus"}
     | {"rate", "tolerance", "full_evaluation", "skip_bad", "columns", "header", "weights"}
     | {"as_json"},

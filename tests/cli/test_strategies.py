@@ -14,6 +14,6 @@ def test_strategies_are_listed_with_their_models() -> None:
     models = {row["name"]: row["models"] for row in listed}
     assert "roth" not in models["hale"]
     assert models["samneg"] == [*MODELS]
-    assert models["allneg-square"] == ["transe", "distmult", "complex"]
+    assert models["allneg-square"] == ["transe", "distmult", "complex", "rgcn"]
     shown = hale("strategies").stdout
     assert all(name in shown for name in (*OBJECTIVES, *DISTILLATIONS))

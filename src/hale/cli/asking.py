@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from hale.cli.launch import is_rank, launch, leads
+from hale.cli.launch import is_rank, launch_ranks, leads
 from hale.errors import GroupError
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def asking_ranks(ranks: int | None, run: Path, device: str = "cpu") -> Iterator[
     if not is_rank():
         if ranks is not None:
             RunFolder(run).read_settings()  # no run, no ranks
-            launch(ranks, restarts=0)
+            launch_ranks(ranks, restarts=0)
         yield ALONE
         return
     if not leads():

@@ -19,7 +19,7 @@ def leads() -> bool:
     return not is_rank() or os.environ["RANK"] == "0"
 
 
-def launch(ranks: int, out: Path | None = None, *, restarts: int = RESTARTS) -> None:
+def launch_ranks(ranks: int, out: Path | None = None, *, restarts: int = RESTARTS) -> None:
     """Become torchrun, which starts this command once for each rank on this machine.
 
     A rank that dies is started again with the others, from the last checkpoint in ``out``.

@@ -61,8 +61,13 @@ def _checked(path: Path, content: Any) -> dict[str, dict[str, Any]]:
             named["model"] = next(
                 (name for name, kind in MODELS.items() if strategy in strategies_for(kind)), ANY
             )
-        for values in (table, table | table.get("long", {})):
-            own = {name: value for name, value in values.items() if name not in NO_SETTINGS}
+        nested = [part for part in table.values() if isinstance(part, dict)]  # for long runs, kinds
+        for values in (table, *(table | part for part in nested)):
+            own = {
+                name: value
+                for name, value in values.items()
+                if name not in NO_SETTINGS and not isinstance(value, dict)
+            }
             try:
                 check(complete(**{**own, **named}))
             except HaleError as error:

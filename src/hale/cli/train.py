@@ -12,7 +12,7 @@ import typer
 
 from hale.cli import INTERRUPTED
 from hale.cli.app import err, load_graph, out, print_json, reporting
-from hale.cli.launch import is_rank, launch, leads
+from hale.cli.launch import is_rank, launch_ranks, leads
 from hale.cli.options import Columns, Json, Weights, option, settings_options
 from hale.errors import HaleWarning, InputError
 
@@ -147,7 +147,7 @@ def train(
         RunFolder(out_folder or Path("runs") / "new").is_taken(overwrite=overwrite)
     if ranks is not None and not is_rank():
         stem = f"{Path(graph or '').stem}-{settings.model}-{settings.dim}"
-        launch(ranks, out_folder or free_folder("runs", stem))
+        launch_ranks(ranks, out_folder or free_folder("runs", stem))
 
     def load() -> Graph:
         assert graph is not None
