@@ -175,7 +175,7 @@ def test_columns_and_weights_of_a_strange_file(tmp_path: Path) -> None:
     new = tmp_path / "new.csv"
     new.write_text("s,p,o,sure\ne99,r,e1,7\n")
     out = tmp_path / "after"
-    more = ["--weights", "sure", "--epochs", 1, "--out", out]
+    more = ["--weights", "sure", "--header", "--epochs", 1, "--out", out]
     result = hale("update", tmp_path / "run", new, *more)
     assert result.exit_code == 0, result.stderr
     after = load_run(out).graph.weights

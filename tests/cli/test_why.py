@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -14,10 +15,8 @@ def test_why(run: Path) -> None:
     found = as_json(hale("why", run, "e003", "next", "e004", "-k", 2, "--json"))
     assert found["split"] == "train"
     assert len(found["support"]) == 2
-    assert found == {
-        "run": "run",
-        **api.why(api.load_run(run), "e003", "next", "e004", k=2).as_dict(),
-    }
+    told = api.why(api.load_run(run), "e003", "next", "e004", k=2).as_dict()
+    assert found == {"run": "run", **json.loads(json.dumps(told))}
     shown = hale("why", run, "e003", "next", "the first").stdout
     for words in ("e003  next  e000 (the first)", "known", "no", "rank of the tail", "of 24"):
         assert words in shown
