@@ -24,11 +24,11 @@ def test_a_line_that_a_kill_cut_costs_that_line_alone(tmp_path: Path) -> None:
     path = tmp_path / "trials.journal"
     study(path).optimize(objective, n_trials=2)
     whole = path.read_bytes()
-    path.write_bytes(whole + b'{"op_code": 5, "work')
+    path.write_bytes(whole + b'{"op_code": 5, "half a')
     found = study(path)
     after = path.read_bytes()
     assert after.startswith(whole)
-    assert b'"work' not in after
+    assert b'"half a' not in after
     found.optimize(objective, n_trials=1)
     assert len(study(path).trials) == 3
 

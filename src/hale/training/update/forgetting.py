@@ -23,6 +23,7 @@ from hale.training.update.withdrawal import sample
 Floats = NDArray[np.float64]
 
 ROUNDS = 20
+GENTLE = 14  # rounds in which rivals are taken to stay where they are
 DEEPER = 4  # rounds after which facts that are still too high are to go one rank further
 # Validation facts that a directed relation's mean is mixed with: as many of the mean of all.
 SUPPOSED = 10
@@ -65,16 +66,17 @@ def forget(
     """Lower removed facts (n, 3) until none ranks better than the ``level`` of its relation.
 
     A fact and its reciprocal are two questions, each with its level (2R,). One that ranks better
-    than it has its head and tail moved along the gradient of its lead over a rival, the answer that
-    is to stand just above it, just so far that the lead is lost. A row resists by the number of
-    training facts that it is in:
+    than it has its head and tail moved, away from each other along the gradient of its score, just
+    so far that it falls below a rival: the answer that is to stand just above it. A row resists by
+    the number of training facts that it is in:
 
-        e <- e - a g_e / n_e,   g_e = d (score - score of the rival) / d e
+        e <- e - a g_e / n_e,   g_e = d score / d e
 
-    so a hub hardly moves. Away from the tail alone would be away from the rivals, too. Facts share
-    rows, and candidates move as well, so this is done in rounds, at most 20, the later ones a
-    little deeper, and a row that several facts move goes by the mean of what they ask. Where there
-    is no slope, as of a distance of zero, a way is drawn. The relations stay.
+    so a hub hardly moves. Facts share rows, and the query moves away from rivals as well, so this
+    is done in rounds, at most 20, the later ones a little deeper, and a row that several facts move
+    goes by the mean of what they ask. What 14 rounds do not lower goes by the gradient of its lead
+    over the rival, score - score of the rival: towards that. Where there is no slope, as of a
+    distance of zero, a way is drawn. The relations stay.
     """
     model.eval()
     both, known = graph.both_directions(removed), graph.known_answers
@@ -90,7 +92,7 @@ def forget(
         wanted = np.ceil(levels[both[high, 1]]).astype(np.int64) + round_number // DEEPER
         rivals = rivals_at(model, graph, both[high], wanted)
         facts = torch.tensor(both[high], device=rivals.leads.device)
-        _lower(model, facts, rivals, resists, draws)
+        _lower(model, facts, rivals, resists, draws, towards=round_number >= GENTLE)
     ranks = filtered_ranks(model, both, known)
     return Forgotten(int(moved.sum()), int((ranks < levels[both[:, 1]]).sum()))
 
@@ -99,13 +101,16 @@ def unseen_levels(model: Model, graph: Graph, held_out: Ids) -> Floats:
     """The rank of a fact that no training saw, by directed relation: 1 / MRR, -> (2R,).
 
     Of held-out facts (n, 3), n >= 1, each way; the MRR of a relation with few is drawn to that of
-    all by ten facts of it.
+    all by ten facts of it. Of a relation with none nothing tells, so its facts are to rank as by
+    chance, sum_k 1/k / N.
     """
     both = graph.both_directions(held_out)
     reciprocal = 1 / filtered_ranks(model.eval(), both, graph.known_answers)
     count = 2 * len(graph.relations)
     sums = np.bincount(both[:, 1], reciprocal, count) + SUPPOSED * reciprocal.mean()
-    found: Floats = (np.bincount(both[:, 1], minlength=count) + SUPPOSED) / sums
+    counts = np.bincount(both[:, 1], minlength=count)
+    chance = len(graph.entities) / (1 / np.arange(1, len(graph.entities) + 1)).sum()
+    found: Floats = np.where(counts, (counts + SUPPOSED) / sums, chance)
     return found
 
 
@@ -148,21 +153,37 @@ def rivals_at(model: Model, graph: Graph, triples: Ids, ranks: Ids) -> Rivals:
 
 
 def _lower(
-    model: Model, triples: Tensor, rivals: Rivals, resists: Tensor, draws: torch.Generator
+    model: Model,
+    triples: Tensor,
+    rivals: Rivals,
+    resists: Tensor,
+    draws: torch.Generator,
+    *,
+    towards: bool,
 ) -> None:
-    """Move heads and tails of triples (n, 3) until each has its lead, as if it were alone."""
+    """Move heads and tails of triples (n, 3) until each has its lead, as if it were alone.
+
+    ``towards`` the rivals too, or away from each other, as if the rivals' scores stayed.
+    """
     head, relation, tail = triples.unbind(dim=1)
     table = model.entities()
     ends = torch.stack((table.detach()[head], table.detach()[tail])).requires_grad_()
     other = table.detach()[rivals.entities]
     bias = model.bias(head, tail) - model.bias(head, rivals.entities)
 
-    def lead(rows: Tensor) -> Tensor:
-        answers = torch.stack((rows[1], other), dim=1)
-        compared = model.compare(model.query_of(rows[0], relation), answers, beside)
-        return compared[:, 0] - compared[:, 1] + bias
-
     beside = model.comparing(relation)
+
+    def against(rows: Tensor) -> Tensor:
+        """The scores of tails and of rivals: (n, 2)."""
+        answers = torch.stack((rows[1], other), dim=1)
+        return model.compare(model.query_of(rows[0], relation), answers, beside)
+
+    held = against(ends)[:, 1].detach()
+
+    def lead(rows: Tensor) -> Tensor:
+        compared = against(rows)
+        return compared[:, 0] - (compared[:, 1] if towards else held) + bias
+
     (slope,) = torch.autograd.grad(lead(ends).sum(), ends)
     with torch.no_grad():
         places = ends.detach()
