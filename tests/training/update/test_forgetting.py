@@ -71,6 +71,7 @@ def test_a_fact_steps_down_to_its_level_and_no_further() -> None:
     for many in (False, True):  # facts that 3 is in beside (2, r, 3)
         model = line(12)
         model.entity.weight.data[4] = 4.1  # a slope to go down
+        model.shift.weight.data[0] = 1.02  # 5 is nearer than 3, which is the rival then
         facts = [(3, 0, tail) for tail in range(6, 12)] if many else []
         graph = graph_of(12, [(2, 0, 3), (4, 0, 5), *facts])
         before = model.entities().detach().clone()
@@ -97,6 +98,8 @@ def test_what_ranks_low_enough_stays() -> None:
 @pytest.mark.parametrize("name", [name for name in MODELS if not issubclass(MODELS[name], Encoded)])
 def test_any_model_forgets(name: str, heights: bool) -> None:
     torch.manual_seed(2)
+    if MODELS[name](GraphSize(2, 1), 8).entity.computed:
+        pytest.skip("runs with an encoder are not updated")
     if heights and make_model(name, GraphSize(2, 1), 8).similarity != "l2":
         pytest.skip("heights are for distances")
     model = make_model(name, GraphSize(40, 1), 8, heights=heights).eval()
@@ -109,8 +112,14 @@ def test_any_model_forgets(name: str, heights: bool) -> None:
     assert (filtered_ranks(model, graph.both_directions(removed), graph.known_answers) >= 5).all()
 
 
-def test_facts_that_share_rows_all_step_down() -> None:
-    model = line(30)
+@pytest.mark.parametrize("seed", range(3))
+def test_facts_that_share_rows_all_step_down(seed: int) -> None:
+    """A chain of six along a line, with room beside it: on the line itself rows are in the way."""
+    model = make_model("transe", GraphSize(30, 1), 4)
+    rows = 0.5 * torch.randn(30, 4, generator=torch.Generator().manual_seed(seed))
+    rows[:, 0] = torch.arange(30.0)
+    model.entity.weight.data = rows
+    model.shift.weight.data = torch.tensor([[1.0, 0, 0, 0], [-1.0, 0, 0, 0]])
     removed = np.array([(i, 0, i + 1) for i in range(10, 16)])
     graph = graph_of(30, [(0, 0, 1), (1, 0, 2)])
     done = forget(model, graph, removed, np.array([3.0, 3.0]), DRAWS)
