@@ -170,7 +170,7 @@ def teams() -> tuple[Graph, np.ndarray]:
     ), works[:10]
 
 
-@pytest.mark.parametrize("seed", [0, 1])
+@pytest.mark.parametrize("seed", [0, 2])
 def test_removed_facts_rank_no_better_than_in_a_run_that_never_saw_them(seed: int) -> None:
     """All ten, and two at a time; and what stays is answered as well as before."""
     full, gone = teams()
