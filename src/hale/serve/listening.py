@@ -39,8 +39,13 @@ class Listener:
         return f"http://{named}:{self.port}"
 
     def run(self, app: ASGIApp) -> None:
-        """Serve until interrupted."""
+        """Serve until interrupted, or until the application ends it; then raise KeyboardInterrupt.
+
+        The server hands an interrupt on once it has ended, but a loop that closes just then may
+        swallow it.
+        """
         server_for(app).run(sockets=[self.socket])
+        raise KeyboardInterrupt
 
     def __enter__(self) -> Listener:
         return self
