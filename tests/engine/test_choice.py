@@ -109,6 +109,7 @@ def anew() -> Iterator[None]:
 def test_a_relative_folder_of_libraries_is_refused(
     anew: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.delenv("HALE_ENGINE", raising=False)
     monkeypatch.setenv("HALE_NATIVE", "build/sanitize")
     kernel.look_again()
     with pytest.raises(InputError, match="whole path of a folder, got 'build/sanitize'"):
