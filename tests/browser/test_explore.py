@@ -420,6 +420,7 @@ def test_the_browser_comes_in_by_a_private_file(
     with open_in_browser(f"{server.opening}&entity=p3", beside=odd_run):
         wait(lambda: browser.current_url == f"{server.address}/?entity=p3", "the map")
         says(browser, "#panel h2", "p3")
+        assert "token" not in browser.current_url
 
 
 def test_a_moving_map_is_thinned_and_whole_at_rest(

@@ -39,7 +39,7 @@ class RowShard(Tensor):
     @classmethod
     def __torch_dispatch__(cls, func: object, *_rest: object) -> object:
         """Nothing is computed with it."""
-        raise NotImplementedError(f"{func} of some rows of a table")
+        raise TypeError(f"{func}: a shard of rows is written and read, nothing is computed with it")
 
     def _offsets(self) -> torch.Size:
         return torch.Size((self.first, *[0] * (self.rows.dim() - 1)))
