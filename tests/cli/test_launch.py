@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from hale.cli import launch
+from tests.cli.invoke import hale
 
 
 @pytest.mark.parametrize(
@@ -42,3 +43,15 @@ def test_who_is_a_rank(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RANK", "1")
     assert launch.is_rank()
     assert not launch.leads()
+
+
+def test_what_ranks_cannot_train_is_refused_before_any_is_started(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    started: list[object] = []
+    monkeypatch.setattr("hale.cli.train.launch_ranks", lambda *how: started.append(how))
+    for given in (["--strategy", "samneg"], ["--model", "rgcn"]):
+        refused = hale("train", "nowhere", "--ranks", 2, "--out", tmp_path / "run", *given)
+        assert refused.exit_code == 2, refused.stderr
+        assert "ranks" in refused.stderr
+    assert started == []

@@ -124,7 +124,7 @@ def train(
     from hale.cli.tables import metrics_table, sample_line, without_rule
     from hale.cli.wall import WallTime
     from hale.data.files import free_folder
-    from hale.data.graph import Graph
+    from hale.data.graph import Graph, GraphSize
     from hale.engine.group import Group
     from hale.evaluation.evaluator import evaluate as evaluate_run
     from hale.evaluation.evaluator import sample_of
@@ -132,7 +132,7 @@ def train(
     from hale.runs.folder import RunFolder
     from hale.runs.run import Run
     from hale.runs.systems import complete
-    from hale.training.ranked_start import train_on_ranks
+    from hale.training.ranked_start import check_ranked, train_on_ranks
     from hale.training.start import check
     from hale.training.start import train as train_run
     from hale.training.tracking import tracker_class
@@ -146,6 +146,8 @@ def train(
     if not resume and not is_rank():
         RunFolder(out_folder or Path("runs") / "new").is_taken(overwrite=overwrite)
     if ranks is not None and not is_rank():
+        if not resume:
+            check_ranked(settings, GraphSize(1, 1))  # told once, not by each rank
         stem = f"{Path(graph or '').stem}-{settings.model}-{settings.dim}"
         launch_ranks(ranks, out_folder or free_folder("runs", stem))
 

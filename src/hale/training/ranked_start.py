@@ -13,7 +13,7 @@ import numpy as np
 import torch
 
 from hale.data.files import write_json
-from hale.data.graph import Graph
+from hale.data.graph import Graph, GraphSize
 from hale.data.known_answers import KnownAnswers
 from hale.engine.group import Group
 from hale.engine.shards import Shards
@@ -101,7 +101,7 @@ def _prepare(
             raise RunError(f"{folder.path} is not a run, so it is not resumed. Leave out --resume.")
         beside = None if load is None or not resume else load()
         graph, settings = checkpoint.agreed(folder, beside, given)
-        _refuse(settings, graph)
+        check_ranked(settings, graph.size)
     else:
         if load is None:
             raise SettingsError(["a graph is needed, unless a run is resumed"])
@@ -109,7 +109,7 @@ def _prepare(
         graph = load()
         settings = on_cpus(complete(graph, **given))
         Shards(len(graph.entities), group.size)  # refuses too many ranks
-        _refuse(settings, graph)
+        check_ranked(settings, graph.size)
 
         def fill(fresh: RunFolder) -> None:
             write_facts(fresh, graph)
@@ -128,8 +128,9 @@ def on_cpus(settings: Settings) -> Settings:
     return settings.model_copy(update={"device": "cpu"})
 
 
-def _refuse(settings: Settings, graph: Graph) -> None:
-    """Refuse strategies and models that have no step on ranks, before a folder is made."""
+def check_ranked(settings: Settings, size: GraphSize) -> None:
+    """Refuse what has no step on ranks, before any is started and a folder is made."""
+    on_cpus(settings)
     if settings.teacher:
         raise SettingsError(
             ["teacher: what teachers say is not divided among ranks; train without --ranks"]
@@ -137,7 +138,7 @@ def _refuse(settings: Settings, graph: Graph) -> None:
     nothing = KnownAnswers(np.empty((0, 3), dtype=np.int64), 1)
     shardwise(build_objective(settings), nothing)
     with torch.device("meta"):
-        check_divided(build_model(settings, graph.size))
+        check_divided(build_model(settings, size))
 
 
 def _is_restarted(folder: RunFolder) -> bool:
