@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import socket
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -18,7 +20,7 @@ from starlette.testclient import TestClient
 
 from hale.runs.run import Run
 from hale.serve.app import create_app
-from hale.serve.asking import Bodies, Bounds, GivenUp, ask
+from hale.serve.asking import Bodies, Bounds, GivenUp, Limits, ask
 from hale.serve.problems import Problem
 from hale.serve.service import Check
 from tests.serve.conftest import BEARER, HERE, TOKEN
@@ -172,3 +174,22 @@ def test_a_body_that_does_not_arrive() -> None:
     with pytest.raises(Problem, match="did not arrive") as caught:
         asyncio.run(Bodies(app, bounds=Bounds(seconds=0.05))(scope, silent, send))
     assert caught.value.status == 408
+
+
+def test_questions_are_answered_while_torch_is_imported(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A module that another thread imports is there, and not whole."""
+    limits = Limits(Bounds(at_once=1))
+    threads: list[int] = []
+
+    async def asked() -> str:
+        with monkeypatch.context() as begun:
+            begun.setitem(sys.modules, "torch", ModuleType("torch"))
+            first = await limits.ask(lambda _check: "told")
+        whole = ModuleType("torch")
+        whole.set_num_threads = threads.append  # type: ignore[attr-defined]
+        monkeypatch.setitem(sys.modules, "torch", whole)
+        return first + await limits.ask(lambda _check: " again")
+
+    assert asyncio.run(asked()) == "told again"
+    assert threads == [1]  # in the thread that computed before it was whole
+    limits.close()

@@ -163,9 +163,7 @@ class _Lane:
     """Some threads, and a bounded queue before them."""
 
     def __init__(self, name: str, threads: int, waiting: int) -> None:
-        self.threads = ThreadPoolExecutor(
-            threads, thread_name_prefix=f"hale-{name}", initializer=_on_one_core
-        )
+        self.threads = ThreadPoolExecutor(threads, thread_name_prefix=f"hale-{name}")
         self.most, self.held = threads + waiting, 0
 
     def submit(self, check: Check, function: Callable[[Check], T]) -> asyncio.Future[T]:
@@ -176,6 +174,7 @@ class _Lane:
 
         def compute() -> T:
             check()
+            _on_one_core()
             return function(check)
 
         loop = asyncio.get_running_loop()
@@ -188,9 +187,14 @@ class _Lane:
 
 
 def _on_one_core() -> None:
-    """Questions run beside each other; the parts of one do not."""
-    if torch := sys.modules.get("torch"):  # what is asked before a run is loaded needs none
-        torch.set_num_threads(1)
+    """Questions run beside each other; the parts of one do not.
+
+    Said before each question: what is asked before a run is loaded needs no PyTorch and does not
+    wait for it, and a module that another thread is importing has no such function yet.
+    """
+    torch = sys.modules.get("torch")
+    if set_num_threads := getattr(torch, "set_num_threads", None):
+        set_num_threads(1)
 
 
 async def _gone(request: Request) -> None:
