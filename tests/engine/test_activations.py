@@ -50,6 +50,7 @@ FORMULAS: list[tuple[Activation, Callable[[float], float]]] = [
     ),
     (Spline(6.0, 4.0, RISES), lambda x: _through_knots(x)),
 ]
+NAMES = [str(h)[:30] for h, _ in FORMULAS]
 # Away from the corners of the piecewise ones.
 POINTS = [0.0, 0.03, 0.3, 0.499, 0.51, 0.9, 1.1, 1.7, 2.5, 6.0]
 
@@ -58,7 +59,7 @@ def test_every_registered_activation_is_tested() -> None:
     assert {h.name for h, _ in FORMULAS} == {*ACTIVATIONS, *SHAPED}
 
 
-@pytest.mark.parametrize(("h", "formula"), FORMULAS, ids=lambda value: str(value)[:30])
+@pytest.mark.parametrize(("h", "formula"), FORMULAS, ids=NAMES)
 def test_value_and_slope(h: Activation, formula: Callable[[float], float]) -> None:
     x = torch.tensor(POINTS, dtype=torch.float64)
     before = x.clone()
@@ -71,14 +72,14 @@ def test_value_and_slope(h: Activation, formula: Callable[[float], float]) -> No
         assert math.isclose(slope[i].item(), quotient, rel_tol=1e-4, abs_tol=1e-5), point
 
 
-@pytest.mark.parametrize(("h", "formula"), FORMULAS, ids=lambda value: str(value)[:30])
+@pytest.mark.parametrize(("h", "formula"), FORMULAS, ids=NAMES)
 def test_autograd_uses_the_slope(h: Activation, formula: Callable[[float], float]) -> None:
     x = torch.tensor(POINTS, dtype=torch.float64, requires_grad=True)
     (gradient,) = torch.autograd.grad(h(x).sum(), x)
     torch.testing.assert_close(gradient, h.value_and_slope(x.detach())[1])
 
 
-@pytest.mark.parametrize("h", [h for h, _ in FORMULAS], ids=lambda h: str(h)[:30])
+@pytest.mark.parametrize("h", [h for h, _ in FORMULAS], ids=NAMES)
 def test_finite_monotone_and_bounded_everywhere(h: Activation) -> None:
     x = torch.cat([torch.linspace(0, 3, 300), torch.logspace(0.5, 20, 60)])
     value, slope = h.value_and_slope(x)
