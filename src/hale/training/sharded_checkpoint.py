@@ -20,7 +20,7 @@ from typing import Any
 from safetensors import safe_open
 from torch import Tensor
 
-from hale.data.files import finish_replacing, whole_folder, write_json
+from hale.data.files import finish_replacing, make_folder, whole_folder, write_json
 from hale.engine.group import Group
 from hale.engine.shards import Shards
 from hale.errors import RunError
@@ -123,7 +123,7 @@ class ShardedStore:
                 write_shards(place, shards, alone=alone)
         else:
             owner = read_header(folder.path).get("id")
-            target.parent.mkdir(exist_ok=True)
+            make_folder(target.parent)
             finish_replacing(target)
             with whole_folder(target, replace=target.exists()) as waiting:
                 self.group.broadcast(str(waiting))
