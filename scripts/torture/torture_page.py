@@ -26,8 +26,8 @@ command again ends with the same weights or files as one that was never broken.
 """
 
 BYTES = """
-One byte of a file of a small run is changed by one bit; then the run is loaded, evaluated and asked,
-and its checkpoint, calibration, review and map are read.
+One byte of a file of a small run is changed by one bit; then the run is loaded, evaluated and
+asked, and its checkpoint, calibration, review and map are read.
 
 | file | bytes changed | error | warning | no other answer | not noticed |
 |---|---|---|---|---|---|
