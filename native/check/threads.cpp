@@ -1,6 +1,7 @@
 // Threads for the kernel's parallel regions, in place of the compiler's own library: that one is not
 // built for the thread sanitizer, which then sees races where threads waited for each other. The
 // kernel names no such library, so whatever has these functions will do.
+#include <algorithm>
 #include <condition_variable>
 #include <map>
 #include <mutex>
