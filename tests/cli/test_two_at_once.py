@@ -67,7 +67,7 @@ def test_whoever_asks_a_run_in_training_gets_one_of_its_states(here: Path) -> No
             time.sleep(0.02)
         for _ in range(20):  # while its files are replaced all the time
             run = hale.load_run("run")
-            assert hale.evaluate(run).count == 2 * len(run.graph.test)
+            assert hale.evaluate(run).as_dict()["count"] == 2 * len(run.graph.test)
             answers = hale.predict(run, head="e0", relation="r1", k=3)
             assert len(answers) == 3
         evaluated = start("evaluate", "run")
