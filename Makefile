@@ -95,20 +95,29 @@ mutants: setup
 	nice -n 15 $(BIN)/python scripts/mutate.py --sample 300 --json docs/results/mutants.json --label now
 	$(BIN)/python scripts/mutate.py --json docs/results/mutants.json --page docs/results/mutants.md
 
-# The kernel's tests over a kernel built with address and undefined-behaviour sanitizers.
+# The kernel's tests over a kernel built with address and undefined-behaviour sanitizers; then random
+# calls of its functions under these and under the thread sanitizer.
+CALLS ?= 2000
 sanitize: setup
 	$(BIN)/python -m pip install --quiet 'cmake>=3.18' ninja
 	$(BIN)/cmake -S . -B build/sanitize -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN))/ninja -DHALE_SANITIZE=ON
 	$(BIN)/cmake --build build/sanitize
 	HALE_NATIVE=$(abspath build/sanitize) ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 \
 	  LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libubsan.so)" \
-	  $(BIN)/python -m pytest tests/engine -p no:cacheprovider
+	  $(BIN)/python -m pytest tests/engine -p no:cacheprovider --ignore tests/engine/test_want_of_memory.py
+	$(BIN)/cmake --build build/sanitize --target hale_calls_address hale_calls_thread
+	build/sanitize/hale_calls_address 0 $(CALLS)
+	TSAN_OPTIONS=halt_on_error=1 build/sanitize/hale_calls_thread 0 $(CALLS)
 
-# Every command that writes, killed and failed at every turn; TORTURE=1000 for the long one.
+# Every command that writes, killed and failed at every turn, the power cut, every byte of a run
+# changed; TORTURE=1000 for the long one. What happened is added to docs/results/torture.jsonl.
 TORTURE ?= 60
+SOME := $(if $(filter-out 60,$(TORTURE)),,1)
 torture: setup
 	$(BIN)/python scripts/torture/torture.py kills --count $(TORTURE)
-	$(BIN)/python scripts/torture/torture.py faults $(if $(filter-out 60,$(TORTURE)),,--most 5)
+	$(BIN)/python scripts/torture/torture.py faults $(if $(SOME),--most 5)
+	$(BIN)/python scripts/torture/torture.py power $(if $(SOME),--most 5)
+	$(BIN)/python scripts/torture/torture.py flips $(if $(SOME),--most 100)
 	$(BIN)/python scripts/torture/torture.py page
 
 format: setup

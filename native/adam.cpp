@@ -77,8 +77,10 @@ void move(const AdamRows& ask, const Lag& lag) {
 
 }  // namespace
 
-HALE_EXPORT void hale_adam_rows(const AdamRows* ask) {
-    const Lag lag(*ask);
-    ask->gradients ? move(*ask, lag) : settle(*ask, lag);
+HALE_EXPORT int32_t hale_adam_rows(const AdamRows* ask) {
+    return told([&] {
+        const Lag lag(*ask);
+        ask->gradients ? move(*ask, lag) : settle(*ask, lag);
+    });
 }
 

@@ -36,4 +36,6 @@ void align(const Alignment& ask) {
 
 }  // namespace
 
-HALE_EXPORT void hale_alignment(const Alignment* ask) { align(*ask); }
+HALE_EXPORT int32_t hale_alignment(const Alignment* ask) {
+    return told([&] { align(*ask); });
+}

@@ -148,20 +148,26 @@ void leave(const Leave& ask, const Places& places, int64_t i, int64_t& written) 
 
 }  // namespace
 
-HALE_EXPORT void hale_leave(const Leave* ask) {
-    const Places places(ask->block, ask->s);
-    int64_t written = 0;
-    for (int64_t i = 0; i < ask->m; ++i) {
-        ask->begins[i] = written;
-        ask->counts[i] = 0;
-        leave(*ask, places, i, written);
-    }
-    ask->begins[ask->m] = written;
+HALE_EXPORT int32_t hale_leave(const Leave* ask) {
+    return told([&] {
+        const Places places(ask->block, ask->s);
+        int64_t written = 0;
+        for (int64_t i = 0; i < ask->m; ++i) {
+            ask->begins[i] = written;
+            ask->counts[i] = 0;
+            leave(*ask, places, i, written);
+        }
+        ask->begins[ask->m] = written;
+    });
 }
 
-HALE_EXPORT void hale_draw_block(const Draw* ask) { draw(*ask); }
+HALE_EXPORT int32_t hale_draw_block(const Draw* ask) {
+    return told([&] { draw(*ask); });
+}
 
-HALE_EXPORT void hale_places(const Find* ask) {
-    const Places places(ask->block, ask->s);
-    for (int64_t i = 0; i < ask->count; ++i) ask->places[i] = places.of(ask->wanted[i]);
+HALE_EXPORT int32_t hale_places(const Find* ask) {
+    return told([&] {
+        const Places places(ask->block, ask->s);
+        for (int64_t i = 0; i < ask->count; ++i) ask->places[i] = places.of(ask->wanted[i]);
+    });
 }

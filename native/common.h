@@ -13,3 +13,5 @@ static inline int omp_get_num_threads() { return 1; }
 
 #define ALWAYS_INLINE inline __attribute__((always_inline))
 #define HALE_EXPORT extern "C" __attribute__((visibility("default")))
+
+#include "guard.h"

@@ -8,7 +8,7 @@
 #include "mix.h"
 #include "problems.h"
 
-HALE_EXPORT void hale_mask(const Mask* ask) {
+HALE_EXPORT int32_t hale_mask(const Mask* ask) {
     const float kept = 65536.0f / static_cast<float>(65536 - ask->lost);
     const uint32_t lost = ask->lost, key = ask->key;
     const int64_t pairs = ask->count / 2;
@@ -23,4 +23,5 @@ HALE_EXPORT void hale_mask(const Mask* ask) {
         const uint32_t drawn = mix(mix(static_cast<uint32_t>(pairs)) ^ key);
         mask[2 * pairs] = (drawn & 0xffffu) >= lost ? kept : 0.0f;
     }
+    return kDone;  // nothing here asks for memory
 }

@@ -27,7 +27,7 @@ std::string field(const char* name, size_t offset) {
     }
 
 std::string fingerprint() {
-    std::string text;
+    std::string text = "functions status:int:4\n";
     HALE_DESCRIBE(Uniformity, HALE_UNIFORMITY)
     HALE_DESCRIBE(Alignment, HALE_ALIGNMENT)
     HALE_DESCRIBE(Turn, HALE_TURN)
@@ -50,7 +50,7 @@ std::string fingerprint() {
 
 }  // namespace
 
-// One line a structure: its name, and of each field name:kind:offset:size.
+// What functions return; then one line a structure: its name, and of each field name:kind:offset:size.
 HALE_EXPORT const char* hale_fingerprint() {
     static const std::string text = fingerprint();
     return text.c_str();

@@ -86,20 +86,24 @@ void map_back(const Map& ask) {
 
 }  // namespace
 
-HALE_EXPORT void hale_map(const Map* ask) {
-    switch (ask->k) {
-        case 2: return map<2>(*ask);
-        case 4: return map<4>(*ask);
-        case 8: return map<8>(*ask);
-        default: return map<0>(*ask);
-    }
+HALE_EXPORT int32_t hale_map(const Map* ask) {
+    return told([&] {
+        switch (ask->k) {
+            case 2: return map<2>(*ask);
+            case 4: return map<4>(*ask);
+            case 8: return map<8>(*ask);
+            default: return map<0>(*ask);
+        }
+    });
 }
 
-HALE_EXPORT void hale_map_back(const Map* ask) {
-    switch (ask->k) {
-        case 2: return map_back<2>(*ask);
-        case 4: return map_back<4>(*ask);
-        case 8: return map_back<8>(*ask);
-        default: return map_back<0>(*ask);
-    }
+HALE_EXPORT int32_t hale_map_back(const Map* ask) {
+    return told([&] {
+        switch (ask->k) {
+            case 2: return map_back<2>(*ask);
+            case 4: return map_back<4>(*ask);
+            case 8: return map_back<8>(*ask);
+            default: return map_back<0>(*ask);
+        }
+    });
 }

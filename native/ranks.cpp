@@ -158,20 +158,24 @@ void count_above(const Ranks& ask) {
     std::fill(ask.higher, ask.higher + ask.m, 0);
     std::fill(ask.no_lower, ask.no_lower + ask.m, 0);
     std::fill(ask.finite, ask.finite + ask.m, 1);
+    Trouble trouble;
 #pragma omp parallel num_threads(std::max(1, asked))
     {
         const FlushSmall flush;
         const int64_t count = omp_get_num_threads(), mine = omp_get_thread_num();
-        Counter counter(all);
-        counter.count(std::min(ask.n, tiles * mine / count * kTile),
-                      std::min(ask.n, tiles * (mine + 1) / count * kTile));
+        trouble.in([&] {
+            Counter counter(all);
+            counter.count(std::min(ask.n, tiles * mine / count * kTile),
+                          std::min(ask.n, tiles * (mine + 1) / count * kTile));
 #pragma omp critical
-        for (int64_t i = 0; i < ask.m; ++i) {
-            ask.higher[i] += counter.higher(i);
-            ask.no_lower[i] += counter.no_lower(i);
-            ask.finite[i] &= counter.finite(i);
-        }
+            for (int64_t i = 0; i < ask.m; ++i) {
+                ask.higher[i] += counter.higher(i);
+                ask.no_lower[i] += counter.no_lower(i);
+                ask.finite[i] &= counter.finite(i);
+            }
+        });
     }
+    trouble.check();
 }
 
 // G pairs at once: a chain of sums waits for itself, several do not wait for each other.
@@ -208,6 +212,10 @@ void score_pairs(const Pairs& ask) {
 
 }  // namespace
 
-HALE_EXPORT void hale_count_above(const Ranks* ask) { count_above(*ask); }
+HALE_EXPORT int32_t hale_count_above(const Ranks* ask) {
+    return told([&] { count_above(*ask); });
+}
 
-HALE_EXPORT void hale_score_pairs(const Pairs* ask) { score_pairs(*ask); }
+HALE_EXPORT int32_t hale_score_pairs(const Pairs* ask) {
+    return told([&] { score_pairs(*ask); });
+}

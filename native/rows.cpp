@@ -88,8 +88,14 @@ int64_t sum_up(const SumRows& ask) {
 
 }  // namespace
 
-HALE_EXPORT void hale_gather_rows(const Rows* ask) { gather(*ask); }
+HALE_EXPORT int32_t hale_gather_rows(const Rows* ask) {
+    return told([&] { gather(*ask); });
+}
 
-HALE_EXPORT void hale_add_rows(const Rows* ask) { add(*ask); }
+HALE_EXPORT int32_t hale_add_rows(const Rows* ask) {
+    return told([&] { add(*ask); });
+}
 
-HALE_EXPORT void hale_sum_rows(const SumRows* ask) { *ask->count = sum_up(*ask); }
+HALE_EXPORT int32_t hale_sum_rows(const SumRows* ask) {
+    return told([&] { *ask->count = sum_up(*ask); });
+}

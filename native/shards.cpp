@@ -22,13 +22,17 @@ template <class Work>
 void on_threads(Shared& all, Work&& work) {
     const int threads = static_cast<int>(
         std::min<int64_t>(std::max(1, all.ask.threads), std::max<int64_t>(1, all.chunks)));
+    Trouble trouble;
 #pragma omp parallel num_threads(threads)
     {
         const FlushSmall flush;
         const int64_t count = omp_get_num_threads(), mine = omp_get_thread_num();
-        Worker worker(all, all.chunks * mine / count, all.chunks * (mine + 1) / count);
-        work(worker);
+        trouble.in([&] {
+            Worker worker(all, all.chunks * mine / count, all.chunks * (mine + 1) / count);
+            work(worker);
+        });
     }
+    trouble.check();
 }
 
 template <class A>
@@ -96,21 +100,21 @@ void push(const ShardSweep& ask, const A& h) {
 
 }  // namespace
 
-HALE_EXPORT void hale_shard_floors(const ShardSweep* ask) {
-    visit(*ask->sweep, [&](const auto& h) { find_floors(*ask, h); });
+HALE_EXPORT int32_t hale_shard_floors(const ShardSweep* ask) {
+    return told([&] { visit(*ask->sweep, [&](const auto& h) { find_floors(*ask, h); }); });
 }
 
-HALE_EXPORT void hale_shard_sums(const ShardSweep* ask) {
-    visit(*ask->sweep, [&](const auto& h) { sum_up(*ask, h); });
+HALE_EXPORT int32_t hale_shard_sums(const ShardSweep* ask) {
+    return told([&] { visit(*ask->sweep, [&](const auto& h) { sum_up(*ask, h); }); });
 }
 
-HALE_EXPORT void hale_shard_push(const ShardSweep* ask) {
-    visit(*ask->sweep, [&](const auto& h) { push(*ask, h); });
+HALE_EXPORT int32_t hale_shard_push(const ShardSweep* ask) {
+    return told([&] { visit(*ask->sweep, [&](const auto& h) { push(*ask, h); }); });
 }
 
 // The largest size in each run of columns of a row over all parts, and sums in whole units: the two
 // halves of hale/engine/exact.py, of float64 parts (c, rows, k).
-HALE_EXPORT void hale_whole_sums(const WholeSums* ask) {
+HALE_EXPORT int32_t hale_whole_sums(const WholeSums* ask) {
     const int64_t size = ask->rows * ask->k;
 #pragma omp parallel for schedule(static) num_threads(std::max(1, ask->threads))
     for (int64_t row = 0; row < ask->rows; ++row) {
@@ -135,4 +139,5 @@ HALE_EXPORT void hale_whole_sums(const WholeSums* ask) {
             ask->sums[at] = total;
         }
     }
+    return kDone;  // nothing here asks for memory
 }

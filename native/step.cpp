@@ -14,17 +14,17 @@
 #include "relations.h"
 #include "rows.h"
 
-HALE_EXPORT void hale_gather_rows(const Rows*);
-HALE_EXPORT void hale_add_rows(const Rows*);
-HALE_EXPORT void hale_sum_rows(const SumRows*);
-HALE_EXPORT void hale_adam_rows(const AdamRows*);
-HALE_EXPORT void hale_turn(const Turn*);
-HALE_EXPORT void hale_turn_back(const Turn*);
-HALE_EXPORT void hale_map(const Map*);
-HALE_EXPORT void hale_map_back(const Map*);
-HALE_EXPORT void hale_alignment(const Alignment*);
-HALE_EXPORT void hale_uniformity(const Uniformity*);
-HALE_EXPORT void hale_mask(const Mask*);
+HALE_EXPORT int32_t hale_gather_rows(const Rows*);
+HALE_EXPORT int32_t hale_add_rows(const Rows*);
+HALE_EXPORT int32_t hale_sum_rows(const SumRows*);
+HALE_EXPORT int32_t hale_adam_rows(const AdamRows*);
+HALE_EXPORT int32_t hale_turn(const Turn*);
+HALE_EXPORT int32_t hale_turn_back(const Turn*);
+HALE_EXPORT int32_t hale_map(const Map*);
+HALE_EXPORT int32_t hale_map_back(const Map*);
+HALE_EXPORT int32_t hale_alignment(const Alignment*);
+HALE_EXPORT int32_t hale_uniformity(const Uniformity*);
+HALE_EXPORT int32_t hale_mask(const Mask*);
 HALE_EXPORT int64_t hale_workspace_size(int64_t, int64_t);
 
 namespace {
@@ -71,7 +71,7 @@ class Stepper {
    private:
     void gather(const int64_t* ids, int64_t count, const float* table, float* rows) const {
         const Rows problem{count, ask.d, const_cast<float*>(table), ids, rows, ask.threads};
-        hale_gather_rows(&problem);
+        must(hale_gather_rows(&problem));
     }
 
     // Rows of the entities as they are by now, though their momentum has not moved them yet.
@@ -153,11 +153,11 @@ class Stepper {
         if (ask.k) {
             Map problem = mapping();
             problem.queries = queries;
-            hale_map(&problem);
+            must(hale_map(&problem));
         } else {
             Turn problem = turning();
             problem.queries = queries;
-            hale_turn(&problem);
+            must(hale_turn(&problem));
         }
         clear_heights(queries);
     }
@@ -175,7 +175,7 @@ class Stepper {
         float* mask = sized(room.mask, ask.b * ask.dim);
         if (rows == room.queries.data()) {
             const Mask problem{ask.lost, ask.key, ask.b * ask.dim, mask, ask.threads};
-            hale_mask(&problem);
+            must(hale_mask(&problem));
         }
         for (int64_t i = 0; i < ask.b; ++i) {
             float* row = rows + i * ask.d;
@@ -224,7 +224,7 @@ class Stepper {
             problem.by_query = by_drawn + start * ask.d;
             problem.by_entity = by_entity;
             problem.by_scale = by_scale + start;
-            hale_uniformity(&problem);
+            must(hale_uniformity(&problem));
         }
         double total = 0;
         for (int64_t i = 0; i < ask.m; ++i) total += logs[i];
@@ -250,7 +250,7 @@ class Stepper {
         problem.by_query = sized(room.by_query, ask.b * ask.d);
         problem.by_tail = sized(room.by_tail, ask.b * ask.d);
         problem.by_scale = sized(room.by_scale, ask.b);
-        hale_alignment(&problem);
+        must(hale_alignment(&problem));
         double total = 0;
         for (int64_t i = 0; i < ask.b; ++i) {
             const double a = problem.activated[i];
@@ -263,7 +263,7 @@ class Stepper {
     void add_drawn() {
         const Rows problem{ask.m, ask.d, room.by_query.data(), ask.drawn, room.by_drawn.data(),
                            ask.threads};
-        hale_add_rows(&problem);
+        must(hale_add_rows(&problem));
         for (int64_t i = 0; i < ask.m; ++i) room.by_scale[ask.drawn[i]] += room.by_drawn_scale[i];
         std::vector<double> sums(ask.relations);
         for (int64_t i = 0; i < ask.b; ++i) sums[room.relations[i]] += room.by_scale[i];
@@ -278,7 +278,7 @@ class Stepper {
             problem.by_vectors = by_head;
             problem.by_maps = room.tables.by_maps.data();
             problem.by_shifts = room.tables.by_shifts.data();
-            hale_map_back(&problem);
+            must(hale_map_back(&problem));
         } else {
             Turn problem = turning();
             problem.by_queries = room.by_query.data();
@@ -286,7 +286,7 @@ class Stepper {
             problem.by_turns = room.tables.by_turns.data();
             problem.by_shifts = problem.shifts ? room.tables.by_shifts.data() : nullptr;
             problem.by_alphas = problem.alphas ? room.tables.by_alphas.data() : nullptr;
-            hale_turn_back(&problem);
+            must(hale_turn_back(&problem));
         }
         clear_heights(by_head);
     }
@@ -300,7 +300,7 @@ class Stepper {
                            ids,         rows,   ask.threads,
                            &found,      sized(room.touched, total),
                            sized(room.summed, total * ask.d)};
-        hale_sum_rows(&sums);
+        must(hale_sum_rows(&sums));
         AdamRows adam{};
         adam.b = found;
         adam.d = ask.d;
@@ -317,7 +317,7 @@ class Stepper {
         adam.rate = ask.rate;
         adam.eps = ask.eps;
         adam.threads = ask.threads;
-        hale_adam_rows(&adam);
+        must(hale_adam_rows(&adam));
     }
 
     const Step& ask;
@@ -326,7 +326,9 @@ class Stepper {
 
 }  // namespace
 
-HALE_EXPORT void hale_step(const Step* ask) {
-    static thread_local Room room;
-    Stepper(*ask, room).run();
+HALE_EXPORT int32_t hale_step(const Step* ask) {
+    return told([&] {
+        static thread_local Room room;
+        Stepper(*ask, room).run();
+    });
 }

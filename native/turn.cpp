@@ -107,9 +107,12 @@ void turn_back(const Turn& ask) {
     const Segments segments(ask.which, ask.b, ask.relations);
     const int64_t count = segments.all.size();
     Sums sums(ask, count);
-#pragma omp parallel num_threads(std::max(1, ask.threads))
+    const int threads = std::max(1, ask.threads);
+    const int64_t width = 2 * d + 16;  // of a thread, apart from its neighbour's cache line
+    std::vector<float> rooms(threads * width);
+#pragma omp parallel num_threads(threads)
     {
-        std::vector<float> room(2 * d);
+        float* room = &rooms[omp_get_thread_num() * width];
 #pragma omp for schedule(dynamic)
         for (int64_t s = 0; s < count; ++s) {
             const Segment& mine = segments.all[s];
@@ -137,6 +140,10 @@ void turn_back(const Turn& ask) {
 
 }  // namespace
 
-HALE_EXPORT void hale_turn(const Turn* ask) { turn(*ask); }
+HALE_EXPORT int32_t hale_turn(const Turn* ask) {
+    return told([&] { turn(*ask); });
+}
 
-HALE_EXPORT void hale_turn_back(const Turn* ask) { turn_back(*ask); }
+HALE_EXPORT int32_t hale_turn_back(const Turn* ask) {
+    return told([&] { turn_back(*ask); });
+}

@@ -15,6 +15,7 @@
 #include <chrono>
 #include <cmath>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "visit.h"
@@ -104,31 +105,40 @@ void run(const Uniformity& ask, const A& h) {
         }
     };
 
+    Trouble trouble;
 #pragma omp parallel num_threads(asked)
     {
         const FlushSmall flush;
         const int count = omp_get_num_threads(), mine = omp_get_thread_num();
-        Worker worker(all, all.chunks * mine / count, all.chunks * (mine + 1) / count);
-        workers[mine] = &worker;
+        std::optional<Worker> worker;
+        std::vector<double> pulled;
+        trouble.in([&] {
+            worker.emplace(all, all.chunks * mine / count, all.chunks * (mine + 1) / count);
+            workers[mine] = &*worker;
+            pulled.resize(all.dp + 1);
+            if constexpr (!A::bounded) worker->find_nearest();
+        });
+        // Behind each wait all threads see the same trouble, and go on together or not at all.
 #pragma omp single
         started = count;
         if constexpr (!A::bounded) {
-            worker.find_nearest();
-#pragma omp barrier
 #pragma omp single
-            reduce_nearest();
+            if (!trouble.found()) reduce_nearest();
         }
-        worker.gather(h);
+        if (!trouble.found()) trouble.in([&] { worker->gather(h); });
 #pragma omp barrier
         if (mine == 0) clock.ends(0);
-        std::vector<double> pulled(all.dp + 1);
+        const bool gathered = !trouble.found();
 #pragma omp for schedule(static)
-        for (int64_t i = 0; i < ask.m; ++i) meet(all, h, i, pulled);
+        for (int64_t i = 0; i < ask.m; ++i) {
+            if (gathered) meet(all, h, i, pulled);
+        }
         if (mine == 0) clock.ends(1);
-        if (ask.workspace) worker.scatter();
+        if (gathered && ask.workspace) trouble.in([&] { worker->scatter(); });
 #pragma omp barrier
         if (mine == 0) clock.ends(2);
     }
+    trouble.check();
 }
 
 void sweep(const Uniformity& ask) {
@@ -142,4 +152,6 @@ int64_t workspace_size(int64_t m, int64_t n) { return n * padded(m) + Worker::kS
 
 HALE_EXPORT int64_t hale_workspace_size(int64_t m, int64_t n) { return workspace_size(m, n); }
 
-HALE_EXPORT void hale_uniformity(const Uniformity* ask) { sweep(*ask); }
+HALE_EXPORT int32_t hale_uniformity(const Uniformity* ask) {
+    return told([&] { sweep(*ask); });
+}

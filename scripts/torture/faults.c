@@ -47,7 +47,12 @@ void faults_record(const char* below, const char* to) {
     trace = REAL(open)(name, O_CREAT | O_WRONLY | O_APPEND, 0600);
 }
 
-static int below(const char* path) { return folder[0] && !strncmp(path, folder, strlen(folder)); }
+/* Whether a path is the folder, or below it. */
+static int below(const char* path) {
+    size_t size = strlen(folder);
+    if (!size || strncmp(path, folder, size - 1)) return 0;
+    return !path[size - 1] || path[size - 1] == '/';
+}
 
 static int path_of(int fd, char* path) {
     char link[64];

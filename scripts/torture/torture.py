@@ -2,13 +2,17 @@
 
     python scripts/torture/torture.py kills --count 200
     python scripts/torture/torture.py faults --most 40
+    python scripts/torture/torture.py power --most 40
+    python scripts/torture/torture.py flips --most 500
     python scripts/torture/torture.py page
 
 kills: kill -9 at random moments of every command that writes. faults: the n-th call that changes a
-file fails (no room, an error of the disk, read-only), for every n or ``--most`` of them. After each
-break the run loads and evaluates, what must not change has not, and the same command again ends
-with the same weights or files as one that was never broken. What happened goes to
-docs/results/torture.jsonl, a line a break; ``page`` makes torture.md of it.
+file fails (no room, an error of the disk, read-only), for every n or ``--most`` of them. power:
+each state that a power cut may leave on the disk (power.py), or ``--most`` of them. After a break
+the run loads and evaluates, what must not change has not, and the same command again ends with the
+same weights or files as one that was never broken. flips: each byte of a run's files changed, or
+``--most`` of a file's (flips.py). What happened goes to docs/results/torture.jsonl, a line a break
+or a file; ``page`` makes torture.md of it. Further kills go on from those in the log.
 """
 
 from __future__ import annotations
@@ -23,13 +27,17 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+from flips import flips, make_run
 from forks import KILLED, Ended, Fault, run, warm_up
+from power import Left, after_cuts
 from served import known_as_served, serve
 from tasks import TASKS, Task, fresh, write_graph
 from torture_page import page
@@ -60,9 +68,15 @@ class Stage:
         self.seconds, self.calls = whole.seconds, whole.calls
         self.result = task.result(self.here)
 
-    def must(self, command: list[str], here: Path, fault: Fault | None = None) -> Ended:
+    def must(
+        self,
+        command: list[str],
+        here: Path,
+        fault: Fault | None = None,
+        record: tuple[Path, Path] | None = None,
+    ) -> Ended:
         """A command that has to succeed."""
-        ended = run(command, here, before=self.before, fault=fault)
+        ended = run(command, here, before=self.before, fault=fault, record=record)
         if ended.status != 0:
             raise LostError(f"hale {' '.join(command)}: {ended.status}\n{ended.printed[-2000:]}")
         return ended
@@ -107,13 +121,17 @@ def stages(names: list[str], work: Path) -> list[Stage]:
         raise
 
 
-def attempt(stage: Stage, row: dict[str, object], broken: Callable[[], Ended]) -> dict[str, object]:
-    """One break, and what came of it."""
+def attempt(
+    stage: Stage, row: dict[str, object], broken: Callable[[], Ended], *, done: bool = False
+) -> dict[str, object]:
+    """One break, and what came of it; if ``done``, its result must be there already."""
     try:
         ended = broken()
         row |= {"status": ended.status, "lost": None}
         if ended.status not in (KILLED, 0) and not ended.clean:
             raise LostError(f"status {ended.status}:\n{ended.printed[-2000:]}")
+        if done and (left := stage.task.result(stage.here)) != stage.result:
+            raise LostError(f"it had ended with {stage.result}, and {left} is on disk")
         stage.check()
     except (LostError, OSError, TimeoutError) as error:
         row["lost"] = str(error)
@@ -124,12 +142,13 @@ def attempt(stage: Stage, row: dict[str, object], broken: Callable[[], Ended]) -
 def kills(count: int, names: list[str], seed: int, work: Path, log: Path) -> None:
     """Kill commands at moments drawn at random, all tasks in turn."""
     ready, draw = stages(names, work), random.Random(seed)  # noqa: S311
-    for number in range(count):
+    before = Counter(row["break"] for row in logged(log))["kill -9"]
+    for number in range(before, before + count):
         stage = ready[number % len(ready)]
         moment = draw.uniform(0.0, stage.seconds)
         row = {"break": "kill -9", "task": stage.task.name, "number": number, "after": moment}
         add(log, attempt(stage, row, partial(stage.broken, kill_after=moment)))
-        if number % 50 == 49:
+        if (number - before) % 50 == 49:
             print(f"{number + 1} kills", flush=True)
 
 
@@ -148,10 +167,51 @@ def faults(most: int | None, names: list[str], seed: int, work: Path, log: Path)
             add(log, attempt(stage, row, partial(stage.broken, fault=fault)))
 
 
+def power(most: int | None, names: list[str], seed: int, work: Path, log: Path) -> None:
+    """Let the power go at every moment of each command, or at a sample of them."""
+    draw = random.Random(seed)  # noqa: S311
+    for stage in stages(names, work):
+        store = stage.base.with_name("trace")
+        store.mkdir()
+        fresh(stage.base, stage.here)
+        stage.must(stage.task.command, stage.here, record=(stage.here, store))
+        *left, done = after_cuts(stage.base, store, stage.here)
+        chosen = left if most is None or len(left) <= most else draw.sample(left, most)
+        print(f"{stage.task.name}: {len(chosen)} of {len(left)} states", flush=True)
+        for state in sorted(chosen, key=lambda one: one.calls):
+            row = {"break": "power cut", "task": stage.task.name, "number": state.calls}
+            add(log, attempt(stage, row, partial(_cut, state, stage)))
+        row = {"break": "power cut at the end", "task": stage.task.name, "number": done.calls}
+        add(log, attempt(stage, row, partial(_cut, done, stage), done=True))
+
+
+def _cut(state: Left, stage: Stage) -> Ended:
+    state.write(stage.here)
+    return Ended(KILLED, "", 0.0)
+
+
+def flip(most: int | None, seed: int, work: Path, log: Path) -> None:
+    """Change bytes of a run's files; a line a file."""
+    made = make_run(work)
+    for path in sorted(made.iterdir()):
+        tried = list(flips(made, most=most, seed=seed, only=path.name))
+        row: dict[str, object] = {"break": "a wrong byte", "task": path.name, "times": len(tried)}
+        row |= Counter(one.outcome for one in tried if one.lost is None)
+        lost = [one for one in tried if one.lost]
+        add(log, row | {"lost": str(lost[0]) if lost else None, "losses": len(lost)})
+        print(row, *lost[:3], flush=True)
+
+
 def add(log: Path, row: dict[str, object]) -> None:
     """Append a line to the log."""
     with log.open("a") as file:
         file.write(json.dumps(row) + "\n")
+
+
+def logged(log: Path) -> list[dict[str, Any]]:
+    """The lines of a log."""
+    text = log.read_text() if log.exists() else ""
+    return [json.loads(line) for line in text.splitlines()]
 
 
 def preloaded() -> None:
@@ -170,9 +230,9 @@ def preloaded() -> None:
 def main() -> None:
     """Read the command line."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0] if __doc__ else None)
-    parser.add_argument("what", choices=["kills", "faults", "page"])
+    parser.add_argument("what", choices=["kills", "faults", "power", "flips", "page"])
     parser.add_argument("--count", type=int, default=200, help="kills")
-    parser.add_argument("--most", type=int, default=None, help="faults of each task; default: all")
+    parser.add_argument("--most", type=int, default=None, help="of each task or file; default: all")
     parser.add_argument("--task", action="append", default=[], help="only this one; repeatable")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--log", type=Path, default=RESULTS / "torture.jsonl")
@@ -182,15 +242,19 @@ def main() -> None:
         return
     preloaded()
     began = time.monotonic()
-    before = len(asked.log.read_text().splitlines()) if asked.log.exists() else 0
+    before = len(logged(asked.log))
     with tempfile.TemporaryDirectory() as work:
         if asked.what == "kills":
             kills(asked.count, asked.task, asked.seed, Path(work), asked.log)
+        elif asked.what == "flips":
+            flip(asked.most, asked.seed, Path(work), asked.log)
         else:
-            faults(asked.most, asked.task, asked.seed, Path(work), asked.log)
-    rows = [json.loads(line) for line in asked.log.read_text().splitlines()[before:]]
+            tasks = {"faults": faults, "power": power}[asked.what]
+            tasks(asked.most, asked.task, asked.seed, Path(work), asked.log)
+    rows = logged(asked.log)[before:]
     lost = sum(row["lost"] is not None for row in rows)
-    print(f"{len(rows)} breaks, {lost} lost, {time.monotonic() - began:.0f} s")
+    times = sum(row.get("times", 1) for row in rows)
+    print(f"{times} breaks, {lost} lost, {time.monotonic() - began:.0f} s")
     sys.exit(lost > 0)
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from hale.runs.seal import unsealed
 from tests.cli.invoke import as_json, assert_refused, hale, save_line
 
 
@@ -24,7 +25,7 @@ def test_calibrate(run: Path) -> None:
     assert found["kind"] == "questions"
     assert found["meaning"].startswith("p: of answers like this one, the share that are held-out")
     stored = json.loads((run / "calibration.json").read_text())
-    assert {"run": "run", "version": 2, **found} == {"run": "run", **stored}
+    assert {"run": "run", "version": 2, **found} == {"run": "run", **unsealed(stored, must=True)}
     shown = hale("calibrate", run)
     assert shown.exit_code == 0, shown.stderr
     said = " ".join(shown.stdout.split())

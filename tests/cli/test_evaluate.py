@@ -21,7 +21,7 @@ def test_evaluate(trained: Path) -> None:
     optimistic = as_json(hale("evaluate", trained, "--ties", "optimistic", "--json"))
     assert optimistic["mrr"] >= found["mrr"]
     stored = json.loads((trained / "metrics.json").read_text())
-    assert set(stored) == {"training", "test", "valid"}
+    assert set(stored) == {"training", "test", "valid", "checksum"}
     assert stored["test"]["ties"] == "mean"
 
 

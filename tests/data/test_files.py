@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from hale.data import files
 from hale.data.files import (
     aside,
     finish_replacing,
@@ -173,6 +174,7 @@ def test_an_interrupt_between_the_renames_brings_the_old_folder_back(
         return rename(self, to)
 
     monkeypatch.setattr(Path, "rename", interrupted)
+    monkeypatch.setattr(files, "_exchange", lambda *_: False)  # as on a system without
 
     def replace() -> None:
         with whole_folder(target, replace=True) as waiting:
@@ -194,3 +196,43 @@ def test_a_writer_of_another_host_is_not_waited_for_for_ever(
     (tmp_path / ".folder.another-host-1-7.new" / "a").write_text("new")
     finish_replacing(tmp_path / "folder")
     assert (tmp_path / "folder" / "a").read_text() == "new"
+
+
+@pytest.mark.parametrize("at_once", [True, False])
+def test_a_folder_is_replaced_at_once_where_the_system_can(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, at_once: bool
+) -> None:
+    """Then there is no moment without it: the target itself is never renamed away."""
+    target, moved = tmp_path / "folder", list[str]()
+    (tmp_path / "one").mkdir()
+    (tmp_path / "two").touch()
+    if not files._exchange(tmp_path / "one", tmp_path / "two"):
+        pytest.skip("names cannot change places here")
+    assert (tmp_path / "two").is_dir()
+    rename = Path.rename
+
+    def told(self: Path, to: Path) -> Path:
+        moved.append(self.name)
+        return rename(self, to)
+
+    if not at_once:
+        monkeypatch.setattr(files, "_exchange", lambda *_: False)
+    monkeypatch.setattr(Path, "rename", told)
+    for text in ("old", "new"):
+        with whole_folder(target, replace=text == "new") as waiting:
+            (waiting / "a").write_text(text)
+    assert ("folder" in moved) == (not at_once)
+    assert (target / "a").read_text() == "new"
+    assert {path.name for path in tmp_path.iterdir()} == {"folder", "one", "two"}
+
+
+def test_folders_above_are_brought_to_disk_by_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    synced: list[str] = []
+    monkeypatch.setattr(files, "_to_disk", lambda path: synced.append(path.name))
+    files.make_folder(tmp_path / "a" / "b" / "c")
+    assert sorted(synced) == sorted([tmp_path.name, "a", "b"])
+    synced.clear()
+    files.make_folder(tmp_path / "a" / "b")
+    assert synced == []

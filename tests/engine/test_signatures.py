@@ -30,6 +30,7 @@ def with_fields(
 
 def test_a_fingerprint_by_hand() -> None:
     assert signatures.fingerprint([structures.Rows]) == (
+        "functions status:int:4\n"
         "Rows b:int:0:8 d:int:8:8 table:pointer:16:8 ids:pointer:24:8 rows:pointer:32:8 "
         "threads:int:40:4\n"
     )

@@ -267,8 +267,8 @@ def test_untrained_weights_are_told(graph: Graph, tmp_path: Path) -> None:
 def unseal(folder: RunFolder) -> None:
     """Let it be a run of an earlier version, without checksums."""
     header = json.loads((folder.path / "settings.json").read_text())
-    del header["files"], header["id"]
-    (folder.path / "settings.json").write_text(json.dumps(header))
+    del header["files"], header["id"], header["checksum"]
+    (folder.path / "settings.json").write_text(json.dumps(header | {"format": 1}))
 
 
 def test_tensors_of_other_content_are_named(folder: RunFolder) -> None:
@@ -329,7 +329,7 @@ def test_weights_of_another_shape(folder: RunFolder) -> None:
 def test_another_format(folder: RunFolder) -> None:
     header = json.loads((folder.path / "settings.json").read_text())
     (folder.path / "settings.json").write_text(json.dumps(header | {"format": 99}))
-    with pytest.raises(RunError, match=r"has format 99; this hale \(.*\) reads format 1"):
+    with pytest.raises(RunError, match=r"has format 99; this hale \(.*\) reads formats 1 and 2"):
         load_run(folder.path)
 
 
@@ -367,7 +367,7 @@ def test_a_setting_of_another_version_is_told_as_such(folder: RunFolder) -> None
     header = json.loads(path.read_text())
     header["hale"] = "9.1"
     header["settings"] |= {"wings": 2, "tail_fin": "long"}
-    path.write_text(json.dumps(header))
+    folder.write_json("settings.json", header)
     with pytest.raises(RunError) as caught:
         folder.read_settings()
     assert "is of another version of hale (9.1; this is" in str(caught.value)
@@ -421,3 +421,26 @@ def test_weights_of_facts_come_back(tmp_path: Path, graph: Graph) -> None:
     assert found.tolist() == weighted.weights.tolist()
     assert RunFolder(tmp_path / "plain").read_graph().weights is None
     assert "weights" not in RunFolder(tmp_path / "plain").read_tensors("triples.safetensors")[0]
+
+
+@pytest.mark.parametrize("number", [float("nan"), float("inf")])
+def test_weights_that_are_no_numbers_are_named(folder: RunFolder, number: float) -> None:
+    """Also of a run that was written so, with the right checksum."""
+    weights, about = folder.read_tensors("model.safetensors")
+    weights["entity.weight"][3, 1] = number
+    folder.write_tensors("model.safetensors", weights, about)
+    with pytest.raises(
+        RunError, match=r"model\.safetensors .*entity\.weight has 1 numbers"
+    ) as told:
+        load_run(folder.path)
+    assert "\n" not in str(told.value)
+
+
+@pytest.mark.parametrize("number", ["NaN", "Infinity"])
+def test_settings_that_are_no_numbers_are_named(folder: RunFolder, number: str) -> None:
+    header = folder.read_json("settings.json")
+    header["settings"]["gamma"] = float(number)
+    folder.write_json("settings.json", header)
+    with pytest.raises(RunError, match=r"settings\.json cannot be read .*gamma") as told:
+        load_run(folder.path)
+    assert "\n" not in str(told.value)

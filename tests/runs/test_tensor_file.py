@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import struct
 import tracemalloc
 from pathlib import Path
@@ -11,11 +12,11 @@ from pathlib import Path
 import pytest
 import torch
 from safetensors import safe_open
-from safetensors.torch import save
+from safetensors.torch import save, save_file
 from torch import Tensor
 
 from hale.runs import tensor_file
-from hale.runs.tensor_file import DTYPES, read_tensor_file, write_tensor_file
+from hale.runs.tensor_file import DTYPES, check_finite, read_tensor_file, write_tensor_file
 
 
 def examples() -> dict[str, Tensor]:
@@ -90,13 +91,16 @@ def test_no_second_copy_is_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 
 
 def test_a_file_with_an_owner_is_checked(tmp_path: Path) -> None:
-    """The checksum is of the bytes behind the header, whatever the parts they were written in."""
+    """The checksum is of the header, zeros in its own place, and of the bytes behind it."""
     tensors = {"a": torch.arange(6.0).reshape(2, 3).T, "b": torch.tensor([1, 2])}
     write_tensor_file(tmp_path / "x", tensors, {"step": 1}, owner="me")
     with safe_open(tmp_path / "x", framework="pt") as file:
         metadata = file.metadata()
     numbers = struct.pack("<2q", 1, 2) + struct.pack("<6f", 0, 3, 1, 4, 2, 5)
-    assert metadata["sha256"] == hashlib.sha256(numbers).hexdigest()
+    header = (tmp_path / "x").read_bytes()[8 : -len(numbers)]
+    blank = header.replace(metadata["whole"].encode(), b"0" * 64)
+    assert blank != header
+    assert metadata["whole"] == hashlib.sha256(blank + numbers).hexdigest()
     assert (tmp_path / "x").read_bytes().endswith(numbers)
     found, about = read_tensor_file(tmp_path / "x", owner="me")
     assert (found["a"].tolist(), about) == (tensors["a"].tolist(), {"step": 1})
@@ -104,9 +108,34 @@ def test_a_file_with_an_owner_is_checked(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="it has the id me, this run you"):
         read_tensor_file(tmp_path / "x", owner="you")
     whole = (tmp_path / "x").read_bytes()
-    (tmp_path / "x").write_bytes(whole.replace(numbers, numbers[::-1]))
+    for one, other in (
+        (numbers, numbers[::-1]),
+        (b'step\\": 1', b'step\\": 2'),
+        (b"whole", b"whale"),
+    ):
+        assert one in whole
+        (tmp_path / "x").write_bytes(whole.replace(one, other))
+        with pytest.raises(ValueError, match="checksum differs"):
+            read_tensor_file(tmp_path / "x", owner="me")
+
+
+def test_a_file_of_an_earlier_version_has_a_checksum_of_its_numbers(tmp_path: Path) -> None:
+    numbers = torch.tensor([1.0, 2.0])
+    digest = hashlib.sha256(struct.pack("<2f", 1, 2)).hexdigest()
+    metadata = {"about": "{}", "owner": "me", "sha256": digest}
+    save_file({"a": numbers}, tmp_path / "x", metadata)
+    assert torch.equal(read_tensor_file(tmp_path / "x", owner="me")[0]["a"], numbers)
+    save_file({"a": numbers + 1}, tmp_path / "x", metadata)
     with pytest.raises(ValueError, match="checksum differs"):
         read_tensor_file(tmp_path / "x", owner="me")
+
+
+@pytest.mark.parametrize("number", [math.nan, math.inf, -math.inf])
+def test_what_is_no_number_is_told_by_name(number: float) -> None:
+    large = torch.tensor([3e38, 3e38])  # finite, though their sum is not
+    check_finite({"large": large, "whole": torch.tensor([1, 2])})
+    with pytest.raises(ValueError, match="turn has 1 numbers that are NaN or infinite"):
+        check_finite({"large": large, "turn": torch.tensor([[0.0, number]])})
 
 
 def test_some_rows_are_read_alone(tmp_path: Path) -> None:

@@ -12,8 +12,9 @@ import pytest
 
 from hale.data.sources import read_triples
 from hale.data.sources.labelled import read_labelled
-from hale.errors import InputError, RunError, UnknownNameError
+from hale.errors import HaleWarning, InputError, RunError, UnknownNameError
 from hale.runs.run import Run
+from hale.runs.seal import sealed
 from hale.serve.review import REVIEW, Review, facts_as_text
 from tests.serve.conftest import SCRIPT
 
@@ -29,7 +30,8 @@ def test_a_decision_is_a_line_at_once(review: Review, tmp_path: Path) -> None:
     review.decide(ONE, "accept", who="ada", probability=0.75, score=-0.5)
     review.decide(TWO, "reject", who="ada")
     lines = [json.loads(line) for line in (tmp_path / REVIEW).read_text().splitlines()]
-    assert [{k: v for k, v in line.items() if k != "time"} for line in lines] == [
+    told = [{k: v for k, v in line.items() if k not in ("time", "checksum")} for line in lines]
+    assert told == [
         {
             "who": "ada",
             "decision": "accept",
@@ -115,9 +117,21 @@ def test_a_line_cut_by_a_power_failure_is_no_decision(tmp_path: Path) -> None:
         file.write(b'{"who": "ada", "decis')
     again = Review(tmp_path)
     assert again.facts("accept") == [ONE]
-    again.decide(TWO, "accept", who="ada")
+    with pytest.warns(HaleWarning, match="cut off by a power cut, or is damaged"):
+        again.decide(TWO, "accept", who="ada")
     assert again.facts("accept") == [ONE, TWO]
-    assert Review(tmp_path).facts("accept") == [ONE, TWO]
+    with pytest.warns(HaleWarning, match="cut off by a power cut, or is damaged"):
+        assert Review(tmp_path).facts("accept") == [ONE, TWO]
+
+
+def test_a_changed_decision_is_told_and_does_not_count(tmp_path: Path) -> None:
+    review = Review(tmp_path)
+    review.decide(ONE, "accept", who="ada")
+    review.decide(TWO, "accept", who="ada")
+    whole = (tmp_path / REVIEW).read_text()
+    (tmp_path / REVIEW).write_text(whole.replace("p7", "p8"))  # of the second
+    with pytest.warns(HaleWarning, match="damaged"):
+        assert Review(tmp_path).facts("accept") == [ONE]
 
 
 def test_a_line_of_something_else_is_told(tmp_path: Path) -> None:
@@ -131,7 +145,7 @@ def test_a_line_of_something_else_is_told_until_it_is_mended(
 ) -> None:
     review.decide(ONE, "accept", who="ada")
     kept = (tmp_path / REVIEW).read_text()
-    two = kept.replace(ONE[0], "another", 1)
+    two = json.dumps(sealed(json.loads(kept) | {"head": "another"})) + "\n"
     (tmp_path / REVIEW).write_text(kept + '{"a": 1}\n' + two)
     for _ in range(2):
         with pytest.raises(RunError, match="no decision"):

@@ -32,6 +32,17 @@ def test_all_faults_are_told_together() -> None:
         assert any(fault.startswith(name) for fault in caught.value.faults)
 
 
+@pytest.mark.parametrize("number", [float("nan"), float("inf"), float("-inf")])
+def test_no_setting_is_nan_or_infinite(number: float) -> None:
+    """Told as a fault of the settings, also where a text or a list of numbers is given."""
+    named = {"model", "strategy", "activation", "encoder", "teacher", "device", "recipe"}
+    for name in Settings.model_fields.keys() - named:  # of these any text is taken, and looked up
+        for value in (number, str(number), [number] * 3):
+            with pytest.raises(SettingsError) as caught:
+                make_settings(**{name: value})
+            assert caught.value.faults, name
+
+
 def test_without_a_limit_there_is_a_budget() -> None:
     assert make_settings().budget == 120
     assert make_settings(epochs=3).budget is None

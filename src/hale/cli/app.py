@@ -20,7 +20,7 @@ from hale.cli import INTERRUPTED
 from hale.cli.asking import refuse_ranks
 from hale.cli.controls import PlainConsole, escape_controls, json_line
 from hale.cli.groups import COMMAND_GROUPS, grouped
-from hale.errors import HaleError, HaleWarning
+from hale.errors import HaleError, HaleWarning, InputError
 
 if TYPE_CHECKING:
     from hale.data.graph import Graph
@@ -164,7 +164,7 @@ def reporting(command: Callable[P, R]) -> Callable[P, R]:
             if not _no_memory(error):
                 raise
             err.print(f"error: {NO_MEMORY}", style="red")
-            raise typer.Exit(HaleError.exit_status) from None
+            raise typer.Exit(InputError.exit_status) from None
 
     return wrapped
 

@@ -9,6 +9,7 @@ one target do not meet. What writers that are gone left there is removed by the 
 
 from __future__ import annotations
 
+import ctypes
 import errno
 import json
 import os
@@ -90,29 +91,39 @@ def check_writable(target: Path) -> None:
 def whole_folder(target: Path, *, replace: bool) -> Iterator[Path]:
     """Yields a folder beside the target that takes its name once it is filled.
 
-    With ``replace`` what stands there makes way, and comes back if the last step fails. On an
-    error nothing is left, and the target is as it was.
+    With ``replace`` both change places at once, where the system can do that; elsewhere what stands
+    there makes way, and comes back if the last step fails. On an error nothing is left, and the
+    target is as it was.
     """
     target = target.absolute()
     waiting, old = aside(target), aside(target, "old")
     with writing_to(target):
         sweep_aside(target)
         try:
-            waiting.mkdir(parents=True)
+            make_folder(waiting)
             yield waiting
             for folder, _, names in os.walk(waiting):
                 for name in names:
                     _to_disk(Path(folder) / name)
                 _to_disk(Path(folder))
-            if replace:
-                target.rename(old)
-            waiting.rename(target)  # in place of nothing, or of an empty folder
+            if not (replace and _exchange(waiting, target)):
+                if replace:
+                    target.rename(old)
+                waiting.rename(target)  # in place of nothing, or of an empty folder
             _to_disk(target.parent)
         finally:
             if old.exists() and not target.exists():  # interrupted between the two renames
                 old.rename(target)
             shutil.rmtree(waiting, ignore_errors=True)
             shutil.rmtree(old, ignore_errors=True)
+
+
+def make_folder(path: Path) -> None:
+    """A folder, and those above it that are not there, their names brought to disk."""
+    missing = [place for place in (path, *path.parents) if not place.exists()]
+    path.mkdir(parents=True, exist_ok=True)
+    for place in missing:
+        _to_disk(place.parent)
 
 
 def finish_replacing(target: Path) -> None:
@@ -196,6 +207,21 @@ def _may_live(writer: str) -> bool:
     except PermissionError:  # it lives, as somebody else's
         return True
     return True
+
+
+def _exchange(one: Path, other: Path) -> bool:
+    """Let two names change places at once; False where the system or its disk cannot."""
+    try:
+        exchange = ctypes.CDLL(None, use_errno=True).renameat2
+    except (OSError, TypeError, AttributeError):  # it is Linux's own
+        return False
+    here, both = -100, 2  # AT_FDCWD, RENAME_EXCHANGE
+    if exchange(here, os.fsencode(one), here, os.fsencode(other), both) == 0:
+        return True
+    fault = ctypes.get_errno()
+    if fault in (errno.ENOSYS, errno.EINVAL, errno.ENOTSUP):
+        return False
+    raise OSError(fault, os.strerror(fault), str(other))
 
 
 def _to_disk(path: Path) -> None:

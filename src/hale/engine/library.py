@@ -26,6 +26,8 @@ from hale.errors import InputError
 BUILDS = ("baseline", "avx2", "avx512")
 NAMES = ("auto", "native", "tiles")
 
+NO_MEMORY = 1  # what a function returns where it got none (native/guard.h)
+
 OTHER_SOURCES = "the kernel was built from other sources; install hale-kge again"
 
 
@@ -105,7 +107,7 @@ def library(build: str) -> ctypes.CDLL:
         chosen.hale_workspace_size.argtypes = (ctypes.c_int64, ctypes.c_int64)
         for name, structure in FUNCTIONS.items():
             function = getattr(chosen, name)
-            function.restype = None
+            function.restype = ctypes.c_int32  # a status
             function.argtypes = (ctypes.POINTER(structure),)  # a structure is passed by address
     except AttributeError:  # a function that it does not have
         raise NativeMissingError(OTHER_SOURCES) from None
@@ -168,8 +170,12 @@ def _open(path: Path) -> ctypes.CDLL:
 
 
 def call(name: str, problem: ctypes.Structure) -> None:
-    """Call a function of the build that runs."""
-    getattr(library(chosen_build()), name)(problem)
+    """Call a function of the build that runs; what it lacked is an error, in whichever thread."""
+    status = getattr(library(chosen_build()), name)(problem)
+    if status == NO_MEMORY:
+        raise MemoryError(f"the native kernel got no memory ({name})")
+    if status:
+        raise RuntimeError(f"the native kernel failed ({name}, status {status})")
 
 
 def look_again() -> None:

@@ -64,8 +64,8 @@ _KINDS = {
 
 
 def fingerprint(structures: Iterable[type[ctypes.Structure]]) -> str:
-    """One line a structure: its name, and of each field name:kind:offset:size."""
-    return "".join(
+    """What functions return; then a line a structure: its name, and name:kind:offset:size."""
+    return "functions status:int:4\n" + "".join(
         f"{structure.__name__} {' '.join(_told_fields(structure))}\n" for structure in structures
     )
 

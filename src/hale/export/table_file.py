@@ -10,7 +10,14 @@ from typing import IO
 
 import polars as pl
 
-from hale.data.files import aside, check_writable, put_in_place, sweep_aside, writing_to
+from hale.data.files import (
+    aside,
+    check_writable,
+    make_folder,
+    put_in_place,
+    sweep_aside,
+    writing_to,
+)
 from hale.data.vocabulary import BREAKS
 from hale.errors import InputError, UnknownNameError
 from hale.export.formulas import without_formulas
@@ -64,7 +71,7 @@ class TableFile:
 
     def begin(self) -> None:
         """Make the places beside the target; what a kill left there goes."""
-        self.path.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(self.path.parent)
         sweep_aside(self.path)
         self.discard()
         if self.path.suffix in TEXT:

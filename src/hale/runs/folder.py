@@ -48,8 +48,16 @@ from hale.data.types import types_from_lines
 from hale.data.vocabulary import Vocabulary
 from hale.errors import RunError
 from hale.runs.blame import blaming_disk, blaming_file
-from hale.runs.header import SETTINGS, check_files, make_header, read_header, settings_in
-from hale.runs.tensor_file import InParts, read_tensor_file, write_tensor_file
+from hale.runs.header import (
+    SEALED,
+    SETTINGS,
+    check_files,
+    make_header,
+    read_header,
+    settings_in,
+)
+from hale.runs.seal import sealed, unsealed
+from hale.runs.tensor_file import InParts, check_finite, read_tensor_file, write_tensor_file
 from hale.settings import Settings
 
 TRIPLES, MODEL = "triples.safetensors", "model.safetensors"
@@ -124,13 +132,13 @@ class RunFolder:
             shutil.copy2(replaced / REVIEW, self.path / REVIEW)
 
     def write_json(self, name: str, value: object) -> None:
-        """A JSON file, indented for people."""
+        """A JSON file, indented for people, with its checksum."""
         with blaming_disk():
-            write_json(self.path / name, value)
+            write_json(self.path / name, sealed(value))
 
     def write_lines(self, name: str, records: list[dict[str, Any]]) -> None:
-        """A file of JSON lines."""
-        text = "".join(json.dumps(record) + "\n" for record in records)
+        """A file of JSON lines, each with its checksum."""
+        text = "".join(json.dumps(sealed(record)) + "\n" for record in records)
         with blaming_disk():
             write_text(self.path / name, text)
 
@@ -220,22 +228,32 @@ class RunFolder:
         """The tensors of a file and what is said about them; of some, certain ``rows`` alone."""
         path = self._existing(name)
         with self.blaming(name):
-            return read_tensor_file(path, owner=self._owner(name), rows=rows)
+            found = read_tensor_file(path, owner=self._owner(name), rows=rows)
+            if name == MODEL:
+                check_finite(found[0])
+            return found
 
     def _owner(self, name: str) -> str | None:
         """The id that a file of tensors carries: none if its checksum stands in the header."""
         header = read_header(self.path) if self.has(SETTINGS) else {}
         return None if name in header.get("files", {}) else header.get("id")
 
-    def read_json(self, name: str) -> Any:
-        """The value of a JSON file."""
+    def read_json(self, name: str, *, finite: bool = False) -> Any:
+        """The value of a JSON file, as it was written; if ``finite``, without NaN and infinity."""
         with self.blaming(name):
-            return json.loads(self._read_text(name))
+            constant = _refused if finite else float
+            value = json.loads(self._read_text(name), parse_constant=constant)
+            return unsealed(value, must=self._seals())
 
     def read_lines(self, name: str) -> list[dict[str, Any]]:
-        """The records of a file of JSON lines."""
+        """The records of a file of JSON lines, as they were written."""
         with self.blaming(name):
-            return [json.loads(line) for line in self._read_text(name).splitlines()]
+            lines = [json.loads(line) for line in self._read_text(name).split("\n") if line]
+            return [dict(unsealed(line, must=self._seals())) for line in lines]
+
+    def _seals(self) -> bool:
+        """Whether each JSON file of the run was written with a checksum."""
+        return bool(read_header(self.path)["format"] >= SEALED)
 
     def stamp(self) -> tuple[int, ...]:
         """What tells whether the run was replaced or trained on since: another stamp, then."""
@@ -276,3 +294,7 @@ class RunFolder:
     def remove(self, name: str) -> None:
         """Remove a file that no longer holds."""
         (self.path / name).unlink(missing_ok=True)
+
+
+def _refused(constant: str) -> float:
+    raise ValueError(f"it holds {constant}, which is no number")

@@ -8,8 +8,9 @@
     extended       where a run was given more time: at which step, and its limits before
 
 Files that change while a run is trained are not listed under ``files``: whatever was killed between
-the two writes would look damaged. Weights carry a checksum of their own instead (tensor_file).
-A run of an earlier version has no files and no id, and is read without.
+the two writes would look damaged. Each carries a checksum of its own instead: weights in their
+header (tensor_file), JSON in each object (seal), this file too. A folder of format 1 is of an
+earlier version: its JSON has no checksums, and it may have no files and no id. It is read without.
 """
 
 from __future__ import annotations
@@ -25,9 +26,10 @@ from hale.data.files import finish_replacing
 from hale.data.graph import SPLITS, Graph
 from hale.errors import RunError
 from hale.runs.blame import blaming_disk, blaming_file
+from hale.runs.seal import unsealed
 from hale.settings import Settings
 
-FORMAT = 1
+FORMAT = SEALED = 2  # since 2 each JSON file has a checksum
 SETTINGS = "settings.json"
 ID_DIGITS = 16
 
@@ -64,12 +66,13 @@ def read_header(folder: Path) -> Header:
         raise RunError(f"{folder} is not a run: it has no {SETTINGS}.")
     with blaming_file(folder, SETTINGS):
         header = json.loads(path.read_text(encoding="utf-8"))
-    if not isinstance(header, dict) or header.get("format") != FORMAT:
-        found = header.get("format") if isinstance(header, dict) else None
+    found = header.get("format") if isinstance(header, dict) else None
+    if found not in (1, FORMAT):
         raise RunError(
-            f"{path} has format {found!r}; this hale ({__version__}) reads format {FORMAT}."
+            f"{path} has format {found!r}; this hale ({__version__}) reads formats 1 and {FORMAT}."
         )
-    return header
+    with blaming_file(folder, SETTINGS):
+        return dict(unsealed(header, must=found >= SEALED))
 
 
 def settings_in(header: Header, folder: Path) -> Settings:

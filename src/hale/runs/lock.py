@@ -14,6 +14,7 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
+from hale.data.files import make_folder
 from hale.errors import RunError
 
 
@@ -29,7 +30,7 @@ def writing_run(path: str | Path | None) -> Iterator[None]:
         return
     folder = Path(path).absolute()
     try:
-        folder.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(folder.parent)
         lock = FileLock(_beside(folder), timeout=0, is_singleton=True)
         lock.acquire()
     except Timeout:

@@ -4,9 +4,10 @@ The format (https://huggingface.co/docs/safetensors): the length of a header in 
 end first; the header, JSON padded with spaces to a multiple of 8, which has the dtype, the shape
 and the place of each tensor; then their bytes one after the other.
 
-A file that has an owner, the id of a run, carries it in the header's metadata with the SHA-256 of
-the tensors' bytes, made while they are written. Both are checked when it is read; a file is whole
-by itself, whatever was written before or after it.
+A file that has an owner, the id of a run, carries it in the header's metadata with a SHA-256, made
+while it is written: of the header, with zeros where the digest will stand, and of the tensors'
+bytes. Both are checked when it is read; a file is whole by itself, whatever was written before or
+after it. Earlier versions had a digest of the tensors' bytes alone, called sha256.
 """
 
 from __future__ import annotations
@@ -26,6 +27,9 @@ from hale.data.files import write_whole
 
 # Bytes that are handed to the disk at once; what a device holds is fetched in such parts.
 PART = 1 << 24
+
+# Under which metadata has the digest of all, and what stands there while it is made.
+WHOLE, BLANK = "whole", "0" * 64
 
 # In the order in which tensors lie: wide elements first, so that each begins where it should.
 DTYPES = {
@@ -69,8 +73,9 @@ def write_tensor_file(
 ) -> None:
     """A file of tensors with ``about`` as JSON in its header; whole or not at all."""
     metadata = {"about": json.dumps(about)}
-    sealed = metadata if owner is None else metadata | {"owner": owner, "sha256": "0" * 64}
-    header, digest = _header(tensors, sealed), hashlib.sha256()
+    blank = metadata if owner is None else metadata | {"owner": owner, WHOLE: BLANK}
+    header = _header(tensors, blank)
+    digest = hashlib.sha256(header)
 
     def fill(waiting: Path) -> None:
         with waiting.open("wb") as file:
@@ -88,7 +93,7 @@ def write_tensor_file(
                     _write(put, part)
             if owner is not None:  # as many digits as were there before
                 file.seek(8)
-                file.write(_header(tensors, sealed | {"sha256": digest.hexdigest()}))
+                file.write(_header(tensors, blank | {WHOLE: digest.hexdigest()}))
 
     write_whole(path, fill)
 
@@ -115,6 +120,15 @@ def read_tensor_file(
     return tensors, dict(json.loads(metadata.get("about", "{}")))
 
 
+def check_finite(tensors: Mapping[str, Tensor]) -> None:
+    """Refuse tensors with NaN or infinity in them, by name."""
+    for name, tensor in tensors.items():
+        # A sum is finite only of finite numbers. That of large ones may be infinite: then count.
+        doubtful = tensor.is_floating_point() and not torch.isfinite(tensor.sum())
+        if doubtful and (count := int((~torch.isfinite(tensor)).sum())):
+            raise ValueError(f"{name} has {count:,} numbers that are NaN or infinite")
+
+
 def _check_owner(metadata: Mapping[str, str], owner: str) -> None:
     """Refuse tensors that another run wrote."""
     if metadata.get("owner") != owner:
@@ -124,16 +138,21 @@ def _check_owner(metadata: Mapping[str, str], owner: str) -> None:
 
 
 def _check(tensors: Mapping[str, Tensor], metadata: Mapping[str, str]) -> None:
-    """Refuse tensors that are not as they were written."""
-    digest = hashlib.sha256()
+    """Refuse tensors that are not as they were written, or of which something else is said.
+
+    The header is made again from what was read of it, so it is of the file that was read.
+    """
+    earlier = "sha256" in metadata and WHOLE not in metadata
+    blank = metadata if earlier else {**metadata, WHOLE: BLANK}
+    digest = hashlib.sha256(b"" if earlier else _header(tensors, blank))
     for name in _order(tensors):
         _write(digest.update, tensors[name])
-    if digest.hexdigest() != metadata.get("sha256"):
+    if digest.hexdigest() != metadata.get("sha256" if earlier else WHOLE):
         raise ValueError("its bytes are not those that were written: the checksum differs")
 
 
 def _header(tensors: Mapping[str, Tensor | InParts], metadata: Mapping[str, str]) -> bytes:
-    entries: dict[str, object] = {"__metadata__": dict(metadata)}
+    entries: dict[str, object] = {"__metadata__": dict(sorted(metadata.items()))}
     end = 0
     for name in _order(tensors):
         tensor = tensors[name]

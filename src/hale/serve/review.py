@@ -5,7 +5,8 @@ A line a decision, appended and brought to disk before it is answered, so that a
     {"time": ..., "who": ..., "decision": "accept", "head": ..., "relation": ..., "tail": ..., ...}
 
 'undo' takes back the last decision of the same person that still stands, if any does. Nothing is
-ever removed from the file. A line that a power cut left unfinished is no decision.
+ever removed from the file. A line that a power cut left unfinished is no decision, and neither is
+one whose checksum (runs.seal) differs: who reads the file is told of both.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import io
 import json
 import os
 import threading
+import warnings
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
@@ -24,7 +26,8 @@ from typing import Any, Literal, get_args
 import polars as pl
 
 from hale.data.files import writing_to
-from hale.errors import InputError, RunError, UnknownNameError
+from hale.errors import HaleWarning, InputError, RunError, UnknownNameError
+from hale.runs.seal import sealed, unsealed
 
 REVIEW = "review.jsonl"
 Decision = Literal["accept", "reject", "skip"]
@@ -123,7 +126,7 @@ class Review:
 
     def _append(self, values: dict[str, Any]) -> None:
         """One more line, on disk when this returns."""
-        line = json.dumps(values, ensure_ascii=False).encode() + b"\n"
+        line = json.dumps(sealed(values), ensure_ascii=False).encode() + b"\n"
         with writing_to(self.path):
             number = os.open(self.path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o644)
             try:
@@ -147,10 +150,18 @@ class Review:
             self._read_to += len(line) + 1
 
     def _take(self, line: bytes) -> None:
+        if not line:
+            return
         try:
-            values = json.loads(line)
+            values = unsealed(json.loads(line), must=False)
         except ValueError:
-            return  # unfinished when the power went
+            warnings.warn(
+                f"{self.path} has a line that was cut off by a power cut, or is damaged; it counts "
+                f"as no decision: {line[:80]!r}",
+                HaleWarning,
+                stacklevel=2,
+            )
+            return
         try:
             if values["decision"] == UNDO:
                 mine = [n for n, e in enumerate(self._entries) if e.who == values["who"]]

@@ -54,7 +54,8 @@ def parse_block(value: object) -> int | float | str:
         number = math.nan
     if 0 < number < 1:
         return number
-    if number >= 1 and number == math.floor(number) and not isinstance(value, bool):
+    whole = number >= 1 and number.is_integer()  # infinity is none
+    if whole and not isinstance(value, bool):
         return int(number)
     raise ValueError(f"a block is a number of entities, a share (0.1) or all, got {value!r}")
 

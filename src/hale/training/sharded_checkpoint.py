@@ -20,13 +20,14 @@ from typing import Any
 from safetensors import safe_open
 from torch import Tensor
 
-from hale.data.files import finish_replacing, whole_folder, write_json
+from hale.data.files import finish_replacing, make_folder, whole_folder, write_json
 from hale.engine.group import Group
 from hale.engine.shards import Shards
 from hale.errors import RunError
 from hale.models import Model
 from hale.runs.folder import HISTORY, MODEL, RANKS, RunFolder
 from hale.runs.header import read_header
+from hale.runs.seal import sealed, unsealed
 from hale.runs.tensor_file import PART, InParts
 from hale.training.checkpoint import State, section
 from hale.training.optimizers import Optimizer
@@ -123,19 +124,19 @@ class ShardedStore:
                 write_shards(place, shards, alone=alone)
         else:
             owner = read_header(folder.path).get("id")
-            target.parent.mkdir(exist_ok=True)
+            make_folder(target.parent)
             finish_replacing(target)
             with whole_folder(target, replace=target.exists()) as waiting:
                 self.group.broadcast(str(waiting))
                 with self.group.waiting("a save"):
                     write_shards(waiting, shards, alone=alone)
-                write_json(waiting / STATE, about | {"owner": owner})
+                write_json(waiting / STATE, sealed(about | {"owner": owner}))
         self.group.barrier()
 
     def _about(self, folder: RunFolder, name: str) -> dict[str, Any]:
         place = _place(folder, name) / STATE
         with folder.blaming(f"{RANKS}/{name}/{STATE}"):
-            about = dict(json.loads(place.read_text()))
+            about = dict(unsealed(json.loads(place.read_text()), must=False))
         owner = read_header(folder.path).get("id")
         if about.pop("owner", None) != owner:
             raise RunError(f"The run {folder.path} is damaged: {RANKS}/{name} is another run's.")

@@ -98,7 +98,7 @@ def test_a_good_file_is_fetched_verified_and_kept(
     place = locate("tiny")
     assert place is not None
     assert place.source == "cache"
-    assert sorted(file.name for file in cache.rglob("*.*")) == [
+    assert sorted(file.name for file in cache.rglob("*.txt")) == [
         "test.txt",
         "train.txt",
         "valid.txt",
@@ -136,7 +136,8 @@ def test_a_wrong_hash_is_thrown_away(
     Handler.content["/train.txt"] = b"evil\tr\tb\n"
     with pytest.raises(DatasetError, match="is not the expected one"):
         load("tiny")
-    assert not [file for file in cache.rglob("*") if file.is_file()]
+    files = [file for file in cache.rglob("*") if file.is_file()]
+    assert [file.name for file in files] == [".tiny.lock"]
 
 
 def test_a_cut_connection_goes_on_where_it_stopped(

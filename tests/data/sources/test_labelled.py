@@ -59,6 +59,15 @@ def test_all_bad_lines_in_one_error(graph: Graph, tmp_path: Path) -> None:
     assert lines[4] == "  - line 5: is blank"
 
 
+@pytest.mark.parametrize("label", ["nan", "inf", "-inf", "1e400"])
+def test_a_label_that_is_no_number_is_told_by_its_line(
+    graph: Graph, tmp_path: Path, label: str
+) -> None:
+    (tmp_path / "a.tsv").write_text(f"p0\tnext\tp1\t1\np1\tnext\tp2\t{label}\n")
+    with pytest.raises(SourceError, match=rf"line 2: A label is 1 or 0, .* got '{label}'"):
+        read_labelled(tmp_path / "a.tsv", graph)
+
+
 def test_a_header_with_the_label_anywhere(graph: Graph, tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("label,subject,object,predicate\n0,p0,p1,next\n1,p1,p2,next\n")
     found = read_labelled(tmp_path / "a.csv", graph)

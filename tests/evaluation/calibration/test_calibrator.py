@@ -103,8 +103,8 @@ def test_one_on_questions_is_kept_too(stored: Run) -> None:
 def test_one_of_an_earlier_version_is_refused(stored: Run, negatives: str, again: str) -> None:
     """It has no version; its probabilities were against random corruptions."""
     assert stored.path is not None
-    file = stored.path / "calibration.json"
-    file.write_text(json.dumps({"method": "isotonic", "negatives": negatives}))
+    earlier = {"method": "isotonic", "negatives": negatives}
+    RunFolder(stored.path).write_json("calibration.json", earlier)
     with pytest.raises(RunError, match=rf"another version.*hale calibrate .*{again}"):
         load_calibration(stored)
     with pytest.warns(HaleWarning, match="no probabilities: .*another version"):
@@ -145,6 +145,18 @@ def test_a_damaged_file_is_named(stored: Run) -> None:
         file.write_text(damage)
         with pytest.raises(RunError, match="calibration.json cannot be read"):
             load_calibration(stored)
+
+
+@pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity"])
+def test_a_threshold_that_is_no_number_is_named(stored: Run, number: str) -> None:
+    """Also one that was written so, with the right checksum."""
+    assert stored.path is not None
+    calibrate(stored, negatives=NEGATIVES)
+    values = RunFolder(stored.path).read_json("calibration.json")
+    values["overall"]["threshold"] = float(number)
+    RunFolder(stored.path).write_json("calibration.json", values)
+    with pytest.raises(RunError, match=rf"calibration\.json cannot be read \(it holds {number}"):
+        load_calibration(stored)
 
 
 def test_faults() -> None:

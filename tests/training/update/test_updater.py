@@ -21,6 +21,7 @@ from hale.evaluation.ranks import filtered_ranks
 from hale.models import MODELS
 from hale.models.encoded import Encoded
 from hale.runs.run import Run
+from hale.runs.seal import unsealed
 from hale.training.trainer import Trainer
 from hale.training.update.judging import Judge, rankings
 from hale.training.update.mixture import mixture, rate_factor
@@ -281,7 +282,8 @@ def test_under_a_budget_a_sample_is_ranked_before_and_after(
 def test_a_run_in_a_folder_and_an_update_of_an_update(trained: Run, tmp_path: Path) -> None:
     first = update(trained.path, NEW[:3], epochs=3, out=tmp_path / "one")
     loaded = hale.load_run(tmp_path / "one")
-    assert loaded.origin == json.loads((tmp_path / "one" / "origin.json").read_text())
+    stored = json.loads((tmp_path / "one" / "origin.json").read_text())
+    assert loaded.origin == unsealed(stored, must=True)
     assert loaded.summary == first.summary
     for name, value in first.model.state_dict().items():
         assert torch.equal(value, loaded.model.state_dict()[name])

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import os
 import tarfile
+import warnings
 import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
 import platformdirs
+from filelock import FileLock, Timeout
 
 from hale.data.datasets.catalog import CATALOG, Dataset, RemoteFile
 from hale.data.datasets.download import fetch
-from hale.data.files import write_whole
+from hale.data.files import make_folder, write_whole
 from hale.data.progress import Announce
-from hale.errors import DatasetError, DownloadError
+from hale.errors import DatasetError, DownloadError, HaleWarning
 
 BUNDLED = Path(__file__).parent
 MOST_UNPACKED = 1 << 30  # bytes: the largest data set here has a tenth of them
@@ -54,14 +58,44 @@ def cache_folder() -> Path:
 def download(dataset: Dataset, *, announce: Announce | None = None) -> Path:
     """Fetch what is missing of a data set, verify it, and return its folder."""
     folder = cache_folder() / dataset.name
-    for split, remote in dataset.files.items():
-        target = folder / f"{split}.txt"
-        if not target.is_file():
-            content = _content(remote, folder, announce)
-            write_whole(target, partial(_write_bytes, content))
-    for archive in folder.glob("*.tar.gz"):
-        archive.unlink()
+    with _alone(folder):
+        for split, remote in dataset.files.items():
+            target = folder / f"{split}.txt"
+            if not target.is_file():
+                content = _content(remote, folder, announce)
+                write_whole(target, partial(_write_bytes, content))
+        for archive in folder.glob("*.tar.gz"):
+            archive.unlink()
     return folder
+
+
+@contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """One process at a time fetches a data set; another waits, and finds it then.
+
+    The system takes the lock from a process that ends, however it ends.
+    """
+    lock = FileLock(folder.with_name(f".{folder.name}.lock"))
+    try:
+        make_folder(folder.parent)
+        try:
+            lock.acquire(timeout=0)
+        except Timeout:
+            warnings.warn(
+                f"another process is downloading {folder.name}; this one waits for it",
+                HaleWarning,
+                stacklevel=3,
+            )
+            lock.acquire()
+    except OSError as error:
+        raise DownloadError(f"{folder} cannot be made: {error.strerror or error}.") from None
+    except NotImplementedError:  # a file system without locks: as before there were any
+        yield
+        return
+    try:
+        yield
+    finally:
+        lock.release()
 
 
 def _write_bytes(content: bytes, path: Path) -> None:

@@ -7,7 +7,7 @@ import urllib.error
 import urllib.request
 from pathlib import Path
 
-from hale.data.files import put_in_place, writing_to
+from hale.data.files import make_folder, put_in_place, writing_to
 from hale.data.progress import Progress
 from hale.errors import DownloadError
 
@@ -22,7 +22,7 @@ def fetch(url: str, target: Path, *, progress: Progress | None = None) -> Path:
     calls, so a cut connection costs only what is missing.
     """
     try:
-        target.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(target.parent)
     except OSError as error:
         raise DownloadError(f"{target.parent} cannot be made: {error.strerror}.") from None
     part = target.with_name(target.name + ".part")

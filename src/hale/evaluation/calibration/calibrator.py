@@ -94,7 +94,7 @@ def load_calibration(run: RunSource) -> Calibration | None:
     if before is not None and before[0] == file and before[1].weights == fingerprint(run.model):
         held: Calibration = before[1]
         return held
-    values = folder.read_json(CALIBRATION)
+    values = folder.read_json(CALIBRATION, finite=True)
     with folder.blaming(CALIBRATION):
         version = int(values.get("version", 1))
         if version == VERSION:

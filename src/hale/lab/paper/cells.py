@@ -19,7 +19,7 @@ from typing import Any
 
 from hale import __version__
 from hale.data.datasets import load
-from hale.data.files import write_json
+from hale.data.files import make_folder, write_json
 from hale.data.graph import Graph
 from hale.errors import HaleWarning
 from hale.evaluation.cardinality_rule import rule_of
@@ -154,7 +154,7 @@ def fill(
         revision=objective_class(run.settings.strategy).revision,
         ruled=None if found.ruled is None else _measured(run, found.ruled),
     )
-    folder.mkdir(parents=True, exist_ok=True)
+    make_folder(folder)
     write_ranks(folder, filled.key, found)
     write_triples(folder, cell.dataset, run.graph)
     write_json(folder / f"{filled.key}.json", asdict(filled), indent=1)

@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from hale.data.files import write_text
+from hale.data.files import make_folder, write_text
 from hale.errors import MissingExtraError
 from hale.lab.paper.cells import Filled, read_cells
 from hale.lab.paper.experiments import EXPERIMENTS, Experiment
@@ -30,7 +30,7 @@ def write_page(
 
     With ``points`` entity vectors that were not projected yet are.
     """
-    results.mkdir(parents=True, exist_ok=True)
+    make_folder(results)
     cells = results / "cells"
     finished = read_cells(cells)
     ending = "" if recipe == "auto" else f"-{recipe}"

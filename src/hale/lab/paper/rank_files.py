@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hale.data.files import write_whole
+from hale.data.files import make_folder, write_whole
 from hale.data.graph import Graph
 
 Floats = NDArray[np.float64]
@@ -92,7 +92,7 @@ def _packed(ranks: Floats) -> NDArray[Any]:
 
 def _write(cells: Path, name: str, arrays: dict[str, NDArray[Any]]) -> None:
     target = cells / FOLDER / f"{name}.npz"
-    target.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(target.parent)
 
     def save(path: Path) -> None:
         with path.open("wb") as file:

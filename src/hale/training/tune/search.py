@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hale.data.files import writing_to
+from hale.data.files import make_folder, writing_to
 from hale.data.graph import Graph
 from hale.errors import HaleWarning, InputError, MissingExtraError, TrainingError
 from hale.objectives import OBJECTIVES, objective_class
@@ -133,7 +133,7 @@ def _search(
     import optuna
 
     optuna.logging.set_verbosity(optuna.logging.ERROR)  # it warns of Ctrl-C by a traceback
-    out.mkdir(parents=True, exist_ok=True)
+    make_folder(out)
     storage = optuna.storages.JournalStorage(open_journal(out / JOURNAL))
     fixed = "".join(
         f"-{name}={value}" for name, value in sorted(values.items()) if value is not None
