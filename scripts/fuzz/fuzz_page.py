@@ -20,10 +20,10 @@ COMMANDS = """
 options in any number and order, values that fit, at an edge, of another kind, huge, negative, nan,
 empty, in odd scripts, files and folders of all kinds, missing ones, and runs that are broken. A
 call may end with 0, with 2 and one message, or with 130 after Ctrl-C, which all get that take
-longer than 1.5 s; within 20 s it ends; it prints no traceback, leaves no process and no file half
-written, and where it is refused everything stays as it was, byte for byte. Its memory is bounded to
-3 GB beside what the imports take. It has no network; of ranks it asks for two at most, and not for
-network namespaces.
+longer than 1.5 s; within 20 s it ends (with ranks 60 s); it prints no traceback, leaves no process
+and no file half written, and where it is refused everything stays as it was, byte for byte. Its
+memory is bounded to 3 GB beside what the imports take. It has no network; of ranks it asks for two
+at most, and not for network namespaces.
 
 | command | calls | 0 | 2 | 130 | other |
 |---|---|---|---|---|---|

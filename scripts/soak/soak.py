@@ -24,7 +24,7 @@ import sys
 import tempfile
 import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -140,8 +140,11 @@ def settle() -> None:
     ctypes.CDLL(None).malloc_trim(0)
 
 
-def soak(seconds: float, folder: Path) -> dict[str, Any]:
-    """Rounds until the time is up -> samples of both processes, and whether answers differed."""
+def soak(seconds: float, folder: Path, tell: Callable[[dict[str, Any]], object]) -> dict[str, Any]:
+    """Rounds until the time is up -> samples of both processes, and whether answers differed.
+
+    ``tell`` gets what there is so far, now and then.
+    """
     warnings.simplefilter("ignore")
     write_graph(folder / "graph")
     import hale
@@ -149,6 +152,7 @@ def soak(seconds: float, folder: Path) -> dict[str, Any]:
     served = folder / "served"
     hale.calibrate(hale.train(folder / "graph", epochs=3, out=served, **QUICK))
     began, rows, differed = time.monotonic(), [], 0
+    found: dict[str, Any] = {}
     with serving(served) as (server, port):
         first = work(folder), load(port, REQUESTS)
         while time.monotonic() - began < seconds:
@@ -158,9 +162,23 @@ def soak(seconds: float, folder: Path) -> dict[str, Any]:
             for name, process in (("python", os.getpid()), ("serve", server)):
                 row |= {f"{name}_{what}": value for what, value in sample(process).items()}
             rows.append(row)
-            if len(rows) % 20 == 1:
-                print(rows[-1], flush=True)
-    return {"seconds": round(time.monotonic() - began), "differed": differed, "rows": rows}
+            found = {"seconds": round(row["s"]), "differed": differed, "rows": rows}
+            if len(rows) % 20 == 0:
+                print(row, flush=True)
+                tell(found)
+    return found
+
+
+def keep(found: dict[str, Any], folder: Path) -> list[str]:
+    """Write what was found and the page of it -> the faults."""
+    from hale.lab.bench.machine import machine
+
+    told = {"machine": machine(), "requests_a_round": REQUESTS, **judged(found), **found}
+    told["rows"] = thinned(found["rows"])
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "soak.json").write_text(json.dumps(told, indent=1) + "\n")
+    (folder / "soak.md").write_text(page(told))
+    return list(told["faults"])
 
 
 def main() -> None:
@@ -170,16 +188,10 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=RESULTS)
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as place:
-        found = soak(given.seconds, Path(place))
-    from hale.lab.bench.machine import machine
-
-    told = {"machine": machine(), "requests_a_round": REQUESTS, **judged(found), **found}
-    told["rows"] = thinned(found["rows"])
-    given.out.mkdir(parents=True, exist_ok=True)
-    (given.out / "soak.json").write_text(json.dumps(told, indent=1) + "\n")
-    (given.out / "soak.md").write_text(page(told))
-    print("\n".join(told["faults"]) or f"flat within {GROWTH:.0%} after {WARM_UP:.0%} of the time")
-    sys.exit(bool(told["faults"]))
+        found = soak(given.seconds, Path(place), lambda so_far: keep(so_far, given.out))
+    faults = keep(found, given.out)
+    print("\n".join(faults) or f"flat within {GROWTH:.0%} after {WARM_UP:.0%} of the time")
+    sys.exit(bool(faults))
 
 
 def thinned(rows: list[dict[str, float]], most: int = 60) -> list[dict[str, float]]:

@@ -47,6 +47,8 @@ def test_a_call_is_a_function_of_its_number_and_all_options_are_drawn() -> None:
         (0, "done", {}, 0, []),
         (2, "error: no such run", {}, 0, []),
         (130, "interrupted", {"run/model": b"others"}, 0, []),
+        (130, "error: a\ninterrupted", {}, 0, []),
+        (130, "error: a\nerror: b\ninterrupted", {}, 0, ["2 messages at status 130"]),
         (1, "", {}, 0, ["status 1"]),
         (-9, "", {}, 0, ["status -9"]),
         (0, "Traceback (most recent call last)", {}, 0, ["a traceback"]),

@@ -63,7 +63,7 @@ def test_rounds_are_work_and_load_and_their_answers_are_the_same(
 ) -> None:
     monkeypatch.setattr(soak, "REQUESTS", 20)
     monkeypatch.setattr(soak, "SIZE", 40)
-    found: dict[str, Any] = soak.soak(1.0, tmp_path)
+    found: dict[str, Any] = soak.soak(1.0, tmp_path, print)
     assert found["rows"]
     assert found["differed"] == 0
     assert found["rows"][0]["serve_mb"] > 50

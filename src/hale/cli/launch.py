@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import signal
 import sys
@@ -36,11 +35,11 @@ def launch_ranks(ranks: int, out: Path | None = None, *, restarts: int = RESTART
         rest += ["--out", str(out)]
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     os.environ.setdefault("OMP_NUM_THREADS", str(max(1, (cores or 1) // ranks)))
+    os.environ.setdefault("LOGLEVEL", "CRITICAL")  # of torchrun, which logs what ranks have told
     from torch.distributed import run as torchrun
     from torch.distributed.elastic.multiprocessing import SignalException
     from torch.distributed.elastic.multiprocessing.errors import ChildFailedError
 
-    logging.getLogger("torch.distributed.elastic").setLevel(logging.CRITICAL)
     asked = torchrun.parse_args(
         [
             *("--standalone", "--no-python", "--local-addr", "127.0.0.1"),
