@@ -123,8 +123,8 @@ def fitting(one: Parameter, world: Sequence[str]) -> Sequence[str]:
     named = FITS.get(one.metavar, ()) or FITS.get(one.name.upper(), ())
     default = () if one.default is None else (str(one.default),)
     if one.kind is int:
-        least = 1 if one.least is None else int(one.least)
-        return (*(str(least + i) for i in (0, 0, 1, 3)), *default)
+        first = 1 if one.least is None else int(one.least)
+        return (*(str(first + i) for i in (0, 0, 1, 3)), *default)
     if one.kind is float:
         least = 0.0 if one.least is None else one.least
         return (*(str(least + x) for x in (0.001, 0.1, 0.5, 0.9)), *default)

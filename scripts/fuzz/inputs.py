@@ -147,7 +147,7 @@ def several(
             asked += ["--world", str(world), "--progress", str(progress)]
             asked += [] if led else ["--blind"]
             done = subprocess.run([sys.executable, __file__, *asked], check=False)  # noqa: S603
-            found = {"inputs": 0, "broken": []}
+            found: dict[str, Any] = {"inputs": 0, "broken": []}
             if progress.exists():
                 found = json.loads(progress.read_text())
         if done.returncode:
@@ -189,8 +189,8 @@ def main() -> None:
     os.environ |= {"OMP_NUM_THREADS": "1", "POLARS_MAX_THREADS": "1"}
     led = not asked.blind and importlib.util.find_spec("atheris") is not None
     if asked.progress is not None:
-        how = (asked.inputs, asked.seconds, asked.seed, asked.progress, led)
-        one_reader(asked.reader[0], asked.world, *how)
+        name, count, until = asked.reader[0], asked.inputs, asked.seconds
+        one_reader(name, asked.world, count, until, asked.seed, asked.progress, led)
         return
     with tempfile.TemporaryDirectory() as work:
         world = world_in(Path(work))
@@ -198,8 +198,8 @@ def main() -> None:
             reader = make_readers(world, Path(tempfile.mkdtemp(dir=work)))[asked.reader[0]]
             print(reader.read(asked.file.read_bytes()))
             return
-        how = (asked.inputs, asked.seconds, led, asked.fresh)
-        broken = several(asked.reader or list(NAMES), world, *how)
+        names = asked.reader or list(NAMES)
+        broken = several(names, world, asked.inputs, asked.seconds, led, asked.fresh)
     sys.exit(broken)
 
 

@@ -96,9 +96,10 @@ def _files(here: Path, splits: dict[str, list[Row]]) -> None:
     (here / "graph.nt").write_text(ntriples(rows))
     (here / "graph.ttl").write_text(turtle(rows))
     _parquet(here / "graph.parquet", rows)
-    packed = {".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzma.compress}
-    for ending, pack in packed.items():
-        (here / f"graph.tsv{ending}").write_bytes(pack(text.encode()))
+    data = text.encode()
+    packed = {".gz": gzip.compress(data), ".bz2": bz2.compress(data), ".xz": lzma.compress(data)}
+    for ending, content in packed.items():
+        (here / f"graph.tsv{ending}").write_bytes(content)
     (here / "graph.zip").write_bytes(zipped({"train.txt": text.encode()}))
     (here / "graph.tar.gz").write_bytes(gzip.compress(tarred({"train.txt": text.encode()})))
     (here / "new.tsv").write_text(lines([(f"n{i}", "next", f"e{i:03}") for i in range(5)]))

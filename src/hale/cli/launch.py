@@ -40,7 +40,7 @@ def launch_ranks(ranks: int, out: Path | None = None, *, restarts: int = RESTART
     from torch.distributed.elastic.multiprocessing import SignalException
     from torch.distributed.elastic.multiprocessing.errors import ChildFailedError
 
-    asked = torchrun.parse_args(
+    asked = torchrun.parse_args(  # type: ignore[no-untyped-call]
         [
             *("--standalone", "--no-python", "--local-addr", "127.0.0.1"),
             *("--nproc-per-node", str(ranks), "--max-restarts", str(restarts)),
@@ -48,7 +48,7 @@ def launch_ranks(ranks: int, out: Path | None = None, *, restarts: int = RESTART
         ]
     )
     try:
-        torchrun.run(asked)
+        torchrun.run(asked)  # type: ignore[no-untyped-call]
     except SignalException as error:
         if error.sigval == signal.SIGINT:
             raise KeyboardInterrupt from None
