@@ -4,7 +4,7 @@ BIN := .venv/bin
 PAGES := src/hale/serve/static/explore.js
 TRIED := src/hale/serve/static/.tried
 
-.PHONY: install setup demo explore wheel browser-test cluster-test test test-without-compiler check torture mutants sanitize format clean
+.PHONY: install setup demo explore wheel browser-test cluster-test test test-without-compiler check torture fuzz soak mutants sanitize format clean
 
 install: .venv/.demo
 
@@ -119,6 +119,20 @@ torture: setup
 	$(BIN)/python scripts/torture/torture.py power $(if $(SOME),--most 5)
 	$(BIN)/python scripts/torture/torture.py flips $(if $(SOME),--most 100)
 	$(BIN)/python scripts/torture/torture.py page
+
+# Drawn commands and broken files; what was counted before is gone on with. Files are led by what they
+# reach where atheris has a wheel for this Python and machine, and are drawn blindly elsewhere.
+CALLS ?= 10000
+INPUTS ?= 100000
+fuzz: setup
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --only-binary :all: atheris || true
+	$(BIN)/python scripts/fuzz/commands.py --calls $(CALLS)
+	$(BIN)/python scripts/fuzz/inputs.py --inputs $(INPUTS)
+
+# Hours of load: memory flat, no handles left open, the same answers at the end.
+SOAK ?= 7200
+soak: setup
+	$(BIN)/python scripts/soak/soak.py --seconds $(SOAK)
 
 format: setup
 	$(BIN)/ruff check --fix .

@@ -17,9 +17,7 @@ def test_the_drawn_tree_is_the_real_one() -> None:
         if "Error  " in line
     }
     assert drawn == set(classes)
-    for name, value in classes.items():
-        is_input = issubclass(value, errors.InputError)
-        assert value.exit_status == (2 if is_input else 1), name
+    assert {value.exit_status for value in classes.values()} == {2}
 
 
 def test_unknown_name_suggests_regardless_of_case() -> None:

@@ -13,6 +13,7 @@ import sys
 import time
 import traceback
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -63,11 +64,14 @@ def run(
     fault: Fault | None = None,
     record: tuple[Path, Path] | None = None,
     before: Callable[[], None] | None = None,
+    interrupt_after: float | None = None,
     limit: float = 300.0,
 ) -> Ended:
     """``hale *argv`` in the folder ``here``, in a fork.
 
     ``kill_after`` seconds it is killed, without a chance to clean up; a ``fault`` awaits it.
+    ``interrupt_after`` seconds it gets what Ctrl-C sends, with all that it started: ``before`` has
+    then made it the first of a session.
     With ``record`` (folder, store) the calls that change files below the folder are written down.
     ``before`` runs in the fork first.
     """
@@ -78,11 +82,13 @@ def run(
         os.close(mine)
         _child(argv, here, output, fault, record, before, theirs)
     os.close(theirs)
-    late = began + (limit if kill_after is None else min(limit, kill_after))
-    ready, _, _ = select.select([mine], [], [], max(0.0, late - time.monotonic()))
-    told = os.read(mine, 32) if ready else b""
+    if interrupt_after is not None and not _ends(child, began + interrupt_after):
+        with suppress(ProcessLookupError):
+            os.killpg(child, signal.SIGINT)
+    ready = _ends(child, began + (limit if kill_after is None else min(limit, kill_after)))
     if not ready:
         os.kill(child, signal.SIGKILL)
+    told = os.read(mine, 32) if ready else b""
     os.close(mine)
     _, raw = os.waitpid(child, 0)
     status = os.waitstatus_to_exitcode(raw)
@@ -90,6 +96,16 @@ def run(
         raise TimeoutError(f"hale {' '.join(argv)} took longer than {limit:g} s")
     printed = output.read_text(errors="replace") if output.exists() else ""
     return Ended(status, printed, time.monotonic() - began, int(told or 0))
+
+
+def _ends(child: int, until: float) -> bool:
+    """Whether a process ends before a moment; also one that became another program."""
+    handle = os.pidfd_open(child)
+    try:
+        left = max(0.0, until - time.monotonic())
+        return bool(select.select([handle], [], [], left)[0])
+    finally:
+        os.close(handle)
 
 
 def _child(

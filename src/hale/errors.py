@@ -1,7 +1,7 @@
 """Every error that hale raises on purpose.
 
-    HaleError                    something went wrong; exit status 1
-    |-- InputError               what the caller gave cannot be used; exit status 2
+    HaleError                    something went wrong; exit status 2, as of a wrong option
+    |-- InputError               what the caller gave cannot be used
     |   |-- SourceError          a file or table of triples, with its place
     |   |-- UnknownNameError     a model, relation, entity, ... that does not exist
     |   |-- SettingsError        settings that are wrong or contradict each other
@@ -14,7 +14,8 @@
     |-- GroupError               a rank of a process group that does not answer
     `-- EvaluationError          scores that cannot be ranked
 
-A message says what was given, what is allowed, and what to do next.
+A message says what was given, what is allowed, and what to do next. A command ends with 0, with 2
+after such a message, or with 130 after Ctrl-C; 1 is left to what nobody foresaw.
 """
 
 from __future__ import annotations
@@ -27,13 +28,11 @@ from typing import ClassVar
 class HaleError(Exception):
     """Base of all errors that hale raises on purpose."""
 
-    exit_status: ClassVar[int] = 1
+    exit_status: ClassVar[int] = 2
 
 
 class InputError(HaleError):
     """What the caller gave cannot be used."""
-
-    exit_status: ClassVar[int] = 2
 
 
 class SourceError(InputError):

@@ -42,6 +42,11 @@ def test_matches_in_a_file_from_a_confidence_on(pairs: list[str]) -> None:
     assert (frame["confidence"] >= 1).all()
 
 
+def test_a_budget_that_is_no_time(pairs: list[str]) -> None:
+    given = [word for word in pairs if not word.startswith("--budget")]
+    assert_refused([*given, "--budget", "soon"], "a time looks like 60s, 10m or 1.5h, got 'soon'")
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [

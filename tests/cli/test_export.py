@@ -27,6 +27,9 @@ def test_export(run: Path) -> None:
     assert refused.exit_code == 2
     assert "x exists" in refused.stderr
     assert hale("export", run, "--format", "csv", "--out", "x", "--overwrite").exit_code == 0
+    many = hale("export", run, "--threads", 10**40)
+    assert many.exit_code == 2
+    assert "less than or equal to 1024" in many.stderr
     unknown = hale("export", run, "--format", "parket")
     assert unknown.exit_code == 2
     assert "Did you mean 'parquet'" in unknown.stderr

@@ -48,3 +48,19 @@ def test_the_status_of_the_plan(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     refused = hale("reproduce", "table3", "--tune")
     assert refused.exit_code == 2
     assert "--recipes" in refused.stderr
+
+
+def test_cells_that_fail_are_told_by_one_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    folder = tmp_path / "data/wn18rr"
+    folder.mkdir(parents=True)
+    (folder / "train.txt").write_text("no triple\n")
+    monkeypatch.setenv("HALE_DATA", str(tmp_path / "data"))
+    asked = ["reproduce", "table3", "--dataset", "wn18rr", "--model", "rotl", "--out", "results"]
+    result = hale(*asked, "--runs", "cells", "--scale", 0.0001)
+    assert result.exit_code == 2
+    assert result.stderr.count("\nfailed: ") == 3
+    assert result.stderr.count("error: ") == 1
+    assert "error: 3 of 3 cells failed" in result.stderr

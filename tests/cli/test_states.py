@@ -47,6 +47,11 @@ def test_an_unwritable_place_is_told_before_anything_is_read(
     assert result.stdout == ""
 
 
+def test_a_path_that_no_system_takes_is_one_message(here: Path) -> None:
+    asked = ["predict", "x" * 5000, "--head", "e001", "--relation", "next"]
+    assert_refused(asked, "x" * 300 + "...: File name too long.")
+
+
 def test_swapped_names_and_other_weights_stop_an_answer(here: Path) -> None:
     asked = ["predict", "run", "--head", "e001", "--relation", "next"]
     names = Path("run/entities.txt").read_text()

@@ -56,3 +56,18 @@ def test_an_activation_that_was_found_is_a_recipe_and_a_picture(folder: Path) ->
     refused = hale("tune", folder, "--search", "everything")
     assert refused.exit_code == 2
     assert "Choose from: settings, activation" in refused.stderr
+
+
+def test_a_search_of_what_is_given_otherwise_leaves_nothing(folder: Path) -> None:
+    asked = ["tune", folder, "--alpha", 0.1, "--trials", 1, "--trial", "1s", "--out", "search"]
+    refused = hale(*asked, "--dim", 4)
+    assert refused.exit_code == 2
+    assert "A search moves queries" in refused.stderr
+    assert not Path("search").exists()
+
+
+def test_a_search_that_no_model_fits_leaves_nothing(folder: Path) -> None:
+    refused = hale("tune", folder, "--dim", 3, "--trials", 1, "--trial", "1s", "--out", "search")
+    assert refused.exit_code == 2
+    assert "needs an even dim, got 3" in refused.stderr
+    assert not Path("search").exists()

@@ -147,6 +147,30 @@ def test_faults(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     assert not (tmp_path / "y").exists()
 
 
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [("index", None), ("index", {}), ("index", [1]), ("without_loops", 3), ("expansion", "many")],
+)
+def test_what_about_json_lacks_is_told(run: Run, tmp_path: Path, key: str, value: object) -> None:
+    export_run(run, tmp_path / "x", form="index")
+    file = tmp_path / "x/about.json"
+    about = json.loads(file.read_text())
+    if key == "expansion":
+        about["index"]["expansion_search"] = value
+    else:
+        about[key] = value
+    file.write_text(json.dumps(about))
+    with pytest.raises(InputError, match=r"about.json does not tell how to search"):
+        open_index(tmp_path / "x")
+
+
+def test_an_about_json_of_brackets_is_told(run: Run, tmp_path: Path) -> None:
+    export_run(run, tmp_path / "x", form="index")
+    (tmp_path / "x/about.json").write_text("[" * 100_000)
+    with pytest.raises(InputError, match="cannot be read"):
+        open_index(tmp_path / "x")
+
+
 def test_a_file_name_in_about_json_leads_nowhere_else(run: Run, tmp_path: Path) -> None:
     """Who sends an export cannot have another file of the reader's opened."""
     export_run(run, tmp_path / "x", form="index")

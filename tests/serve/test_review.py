@@ -134,8 +134,20 @@ def test_a_changed_decision_is_told_and_does_not_count(tmp_path: Path) -> None:
         assert Review(tmp_path).facts("accept") == [ONE]
 
 
-def test_a_line_of_something_else_is_told(tmp_path: Path) -> None:
-    (tmp_path / REVIEW).write_text('{"a": 1}\n')
+@pytest.mark.parametrize(
+    "line",
+    [
+        '{"a": 1}',
+        "[" * 100_000,
+        '{"time": "t", "who": "w", "decision": "accept", "head": ["h"], "relation": "r", '
+        '"tail": "t"}',
+        '{"time": "t", "who": "w", "decision": "maybe", "head": "h", "relation": "r", "tail": "t"}',
+        '{"time": "t", "who": "w", "decision": "accept", "head": "h", "relation": "r", '
+        '"tail": "t", "score": "high"}',
+    ],
+)
+def test_a_line_of_something_else_is_told(tmp_path: Path, line: str) -> None:
+    (tmp_path / REVIEW).write_text(line + "\n")
     with pytest.raises(RunError, match="no decision"):
         Review(tmp_path)
 

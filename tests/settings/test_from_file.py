@@ -77,6 +77,7 @@ def test_of_several_tables_the_one_that_agrees(tmp_path: Path) -> None:
     ("text", "message"),
     [
         ("entities = ", "cannot be read as a recipe"),
+        ("entities = " + "[" * 10_000, "cannot be read as a recipe"),
         ("[hale.rotl]\ngamma = 3", "entities is a whole number, got None; train is"),
         ("entities = 1\ntrain = 2\n", "no table of settings"),
         ("entities = 1\ntrain = 2\ndim = 0\n[hale.any]\n", "dim is a whole number from 1 on"),

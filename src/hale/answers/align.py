@@ -150,6 +150,10 @@ def align(
     The model is that of the left run, unless ``settings`` say otherwise; ``budget`` is the training
     time of all rounds. With ``same_relations`` relations of one name are one relation.
     """
+    try:
+        seconds = parse_duration(budget)
+    except ValueError as error:
+        raise InputError(f"budget: {error}.") from None
     one, other = open_run(left), open_run(right)
     pairs = read_pairs(seeds, one.graph, other.graph, skip_bad=skip_bad)
     given = {"model": one.settings.model, "dim": one.settings.dim, **settings}
@@ -157,7 +161,7 @@ def align(
         one.graph,
         other.graph,
         pairs,
-        budget=parse_duration(budget),
+        budget=seconds,
         rounds=rounds,
         same_relations=same_relations,
         observer=observer,

@@ -160,6 +160,11 @@ def reporting(command: Callable[P, R]) -> Callable[P, R]:
         except KeyboardInterrupt:
             err.print("interrupted")
             raise typer.Exit(INTERRUPTED) from None
+        except OSError as error:  # of a path that no system takes, or a disk that fails
+            if error.filename is None or error.strerror is None:
+                raise
+            err.print(f"error: {_shown(error.filename)}: {error.strerror}.", style="red")
+            raise typer.Exit(HaleError.exit_status) from None
         except (MemoryError, RuntimeError) as error:
             if not _no_memory(error):
                 raise
@@ -168,6 +173,14 @@ def reporting(command: Callable[P, R]) -> Callable[P, R]:
 
     return wrapped
 
+
+def _shown(path: object) -> str:
+    """A path for a message; of a long one the start."""
+    text = str(path)
+    return text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]}..."
+
+
+LONGEST_SHOWN = 300  # letters of a path
 
 NO_MEMORY = (
     "there was not enough memory. What was written before is as it was. A smaller --dim, --block "

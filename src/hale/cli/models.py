@@ -14,16 +14,20 @@ if TYPE_CHECKING:
     from hale.data.graph import GraphSize
     from hale.models import Model
 
+MOST = 1 << 31  # entities, and relations
+
 
 @reporting
 def models(
     entities: Annotated[
-        int, typer.Option("--entities", "-n", help="Number of entities (N).", min=1)
+        int, typer.Option("--entities", "-n", help="Number of entities (N).", min=1, max=MOST)
     ] = 40_943,
     relations: Annotated[
-        int, typer.Option("--relations", "-r", help="Number of relations (R).", min=1)
+        int, typer.Option("--relations", "-r", help="Number of relations (R).", min=1, max=MOST)
     ] = 11,
-    dim: Annotated[int, typer.Option("--dim", "-d", help="Size of an entity vector.", min=1)] = 32,
+    dim: Annotated[
+        int, typer.Option("--dim", "-d", help="Size of an entity vector.", min=1, max=1 << 16)
+    ] = 32,
     as_json: Json = False,
 ) -> None:
     """List the models: query vector, similarity, parameters at N, R and d, strategies."""
@@ -72,10 +76,10 @@ def models(
 
 
 def _parameters(model: type[Model], size: GraphSize, dim: int) -> int | None:
-    """Trainable numbers; None where a model does not take that dimension."""
+    """Trainable numbers; None where a model does not take that size."""
     from hale.runs.systems import count_parameters
 
     try:
         return count_parameters(model, size, dim)
-    except SettingsError:
+    except (SettingsError, RuntimeError):  # RuntimeError: more numbers than torch can count
         return None

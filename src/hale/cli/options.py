@@ -15,7 +15,7 @@ import typer
 from typer.core import TyperCommand
 
 from hale.cli.groups import OPTION_GROUPS, grouped
-from hale.settings import BY_SYSTEM, Flags, Settings
+from hale.settings import BY_SYSTEM, MOST_THREADS, Flags, Settings
 from hale.settings.glossary import GLOSSARY
 
 TOLD = Path(__file__).with_name("defaults.json")  # written by hale.cli.defaults
@@ -26,7 +26,9 @@ Json = Annotated[
 ]
 Device = Annotated[str, typer.Option("--device", help="auto, cpu, cuda or mps.")]
 RunPath = Annotated[Path, typer.Argument(help="Folder of a run.", metavar="RUN")]
-Threads = Annotated[int | None, typer.Option("--threads", help="CPU threads.", min=1)]
+Threads = Annotated[
+    int | None, typer.Option("--threads", help="CPU threads.", min=1, max=MOST_THREADS)
+]
 Ranks = Annotated[
     int | None,
     typer.Option(

@@ -152,7 +152,7 @@ def reproduce(
                         observer=progress,
                     )
             except HaleError as error:  # the other cells can be filled all the same
-                err.print(f"error: {error}", style="red")
+                err.print(f"failed: {error}", style="red")
                 failed.append(key)
                 continue
             if filled is None:
@@ -171,8 +171,7 @@ def reproduce(
     else:
         out.print(f"page: {page}")
     if failed:
-        err.print(f"{len(failed)} of {len(cells)} cells failed: {', '.join(failed)}", style="red")
-        raise typer.Exit(1)
+        raise HaleError(f"{len(failed)} of {len(cells)} cells failed: {', '.join(failed)}.")
 
 
 def _names(text: str) -> tuple[str, ...]:

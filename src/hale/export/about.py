@@ -60,7 +60,7 @@ def read_about(path: str | Path) -> dict[str, Any]:
         found = json.loads(file.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise InputError(f"{path} is not an export: it has no {ABOUT}.") from None
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise InputError(f"{file} cannot be read: {error}.") from None
     if not isinstance(found, dict) or "export" not in found:
         raise InputError(f"{path} is not an export of hale.")

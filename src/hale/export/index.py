@@ -16,7 +16,7 @@ import torch
 from numpy.typing import NDArray
 
 from hale.errors import InputError, MissingExtraError
-from hale.export.about import read_about
+from hale.export.about import ABOUT, read_about
 from hale.export.npy import write_lines
 from hale.export.vectors import Floats, Tables
 from hale.models import Model
@@ -181,9 +181,15 @@ def open_index(path: str | Path, *, expansion: int | None = None) -> EntityIndex
         raise InputError(f"The index {path} cannot be read: {error}.") from None
     if index is None or len(index) != len(names):
         raise InputError(f"The index {path} is damaged: export it again.")
-    index.expansion_search = expansion or about["index"]["expansion_search"]
-    without_loops = tuple(about.get("without_loops", ()))
-    return EntityIndex(index, tuple(names), about["index"], without_loops)
+    try:
+        told = {**about["index"]}
+        kept = {"metric": str(told["metric"]), "offset": float(told["offset"])}
+        kept["extra"] = None if told["extra"] is None else float(told["extra"])
+        index.expansion_search = expansion or int(told["expansion_search"])
+        without_loops = tuple(map(str, about.get("without_loops", ())))
+    except (KeyError, TypeError, ValueError, OverflowError) as error:
+        raise InputError(f"{path}: {ABOUT} does not tell how to search ({error!r}).") from None
+    return EntityIndex(index, tuple(names), told | kept, without_loops)
 
 
 def _usearch() -> Any:

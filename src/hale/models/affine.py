@@ -68,6 +68,8 @@ class BlockMaps(RelationTable):
     def __init__(self, size: GraphSize, dim: int, k: int, near: float) -> None:
         super().__init__(size, dim * k)
         self.k = k
+        if self.weight.is_meta:  # a blank one (engine.blank)
+            return
         drawn = torch.randn(2 * size.num_relations, dim // k, k, k)
         mixed = (1 - near) * drawn + near * math.sqrt(k) * torch.eye(k)
         left, _, right = torch.linalg.svd(mixed)

@@ -103,6 +103,8 @@ class Stretches(RelationTable):
 
     def __init__(self, size: GraphSize, dim: int, spread: float, near: float = 0.0) -> None:
         super().__init__(size, dim)
+        if self.weight.is_meta:  # a blank one (engine.blank)
+            return
         nn.init.normal_(self.weight, mean=1.0, std=spread)
         signs = torch.randint(2, (size.num_relations, dim)).mul_(2).sub_(1)
         if near:
@@ -123,7 +125,7 @@ class Turns(RelationTable):
     def __init__(self, size: GraphSize, dim: int, near: float = 0.0) -> None:
         super().__init__(size, dim)
         nn.init.normal_(self.weight)
-        if near:
+        if near and not self.weight.is_meta:
             with torch.no_grad():
                 cosines = self.weight[:, 0::2]
                 brought = torch.rand(cosines.shape) < near

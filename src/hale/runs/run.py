@@ -15,6 +15,7 @@ import torch
 from hale.data.files import whole_folder
 from hale.data.graph import Graph
 from hale.data.results import html_table
+from hale.engine.blank import blank
 from hale.engine.device import choose_device
 from hale.engine.group import ALONE, Group
 from hale.engine.shards import Shards
@@ -203,7 +204,7 @@ def load_run(path: str | Path, *, device: str = "auto", group: Group = ALONE) ->
     stamp = folder.stamp() if folder.has(SETTINGS) and folder.has(MODEL) else None
     settings, graph = folder.read_settings(), folder.read_graph()
     unmade = folder.blaming(SETTINGS, "names a model that this hale cannot make")
-    with unmade, torch.device("meta"):  # no numbers are drawn that the file replaces
+    with unmade, blank():  # no numbers are drawn that the file replaces
         span = Shards(len(graph.entities), group.size).span(group.rank)
         model = build_model(settings, graph.size._replace(num_entities=len(span)))
     weights, about = folder.read_tensors(MODEL, rows_held(model, group, span))

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-import torch
-
 from hale.data.graph import Graph, GraphSize
+from hale.engine.blank import blank
 from hale.errors import SettingsError
 from hale.models import MODELS, Model, Options, Similarity, model_class
 from hale.models.model_options import BY_DISTANCE, SIMILARITIES
@@ -295,5 +294,5 @@ def strategies_for(model: type[Model]) -> list[str]:
 
 def count_parameters(model: type[Model], size: GraphSize, dim: int) -> int:
     """Trainable numbers of a model as it comes; nothing is allocated."""
-    with torch.device("meta"):
+    with blank():
         return sum(parameter.numel() for parameter in model(size, dim).parameters())

@@ -162,17 +162,30 @@ class Review:
                 stacklevel=2,
             )
             return
+        except RecursionError:
+            values = None
         try:
             if values["decision"] == UNDO:
                 mine = [n for n, e in enumerate(self._entries) if e.who == values["who"]]
                 if mine:
                     del self._entries[mine[-1]]
             else:
-                self._entries.append(Entry(**values))
+                self._entries.append(_checked(Entry(**values)))
         except (KeyError, TypeError):
             raise RunError(
                 f"{self.path} holds a line that is no decision: {line[:80]!r}. Move it away."
             ) from None
+
+
+def _checked(entry: Entry) -> Entry:
+    """The entry, if it is one: TypeError where another kind of value stands."""
+    texts = (entry.time, entry.who, entry.decision, *entry.fact)
+    numbers = [value for value in (entry.probability, entry.score) if value is not None]
+    if not all(isinstance(text, str) for text in texts) or entry.decision not in DECISIONS:
+        raise TypeError("no decision about a fact")
+    if not all(isinstance(value, int | float) for value in numbers):
+        raise TypeError("no number")
+    return entry
 
 
 def facts_as_text(facts: Iterable[Fact]) -> bytes:

@@ -6,7 +6,7 @@ recipes/   tuned settings per data set, strategy and model, and a rule for other
 glossary   the words that are hale's own
 """
 
-from hale.settings.fields import DEFAULT_BUDGET_SECONDS, DEFAULT_QUERIES, Settings
+from hale.settings.fields import DEFAULT_BUDGET_SECONDS, DEFAULT_QUERIES, MOST_THREADS, Settings
 from hale.settings.flags import BY_SYSTEM, Flags
 from hale.settings.making import by_name, make_settings
 from hale.settings.values import Interval, parse_duration
@@ -15,6 +15,7 @@ __all__ = [
     "BY_SYSTEM",
     "DEFAULT_BUDGET_SECONDS",
     "DEFAULT_QUERIES",
+    "MOST_THREADS",
     "Flags",
     "Interval",
     "Settings",

@@ -20,6 +20,7 @@ from hale.settings.values import (
 
 DEFAULT_BUDGET_SECONDS = 120.0
 DEFAULT_QUERIES = 100
+MOST_THREADS = 1024  # a system refuses to start many more, and OpenMP ends the process then
 
 
 class Settings(Frozen):
@@ -248,7 +249,7 @@ class Settings(Frozen):
     # Where and how
     seed: int = Field(0, ge=0, lt=2**31, description="Seed of initialisation, order and sampling.")
     threads: Annotated[int | None, Flags(unset="as PyTorch chooses")] = Field(
-        None, ge=1, description="CPU threads."
+        None, ge=1, le=MOST_THREADS, description="CPU threads."
     )
     device: Literal["auto", "cpu", "cuda", "mps"] = Field(
         "auto", description="auto, cpu, cuda or mps."

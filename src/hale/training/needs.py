@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import math
 
-import torch
-
 from hale.data.graph import GraphSize
+from hale.engine.blank import blank
 from hale.engine.memory import GB, available
 from hale.errors import SettingsError
 from hale.objectives import objective_class
@@ -24,7 +23,7 @@ def needed(settings: Settings, size: GraphSize) -> int:
     + a weight for each pair of a drawn query and an entity of its sum.
     """
     bytes_each = 8 if settings.precision == "float64" else 4
-    with torch.device("meta"):
+    with blank():
         model = build_model(settings, size)
     weights = sum(parameter.numel() for parameter in model.parameters())
     uses = objective_class(settings.strategy).uses

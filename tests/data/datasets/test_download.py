@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 import io
 import tarfile
@@ -226,3 +227,30 @@ def test_an_archive_with_files_larger_than_any_here_is_refused_unread(
     with pytest.raises(DownloadError, match="larger than 1,000 bytes"):
         datasets_cache._member(archive, "train.txt")
     assert not archive.exists()
+
+
+def test_what_an_archive_says_of_its_files_is_counted_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A header may be as long as a file, and is read before the file it is about."""
+    archive = tmp_path / "set.tar.gz"
+    with tarfile.open(archive, "w:gz", format=tarfile.PAX_FORMAT) as tar:
+        entry = tarfile.TarInfo("train.txt")
+        entry.pax_headers = {"comment": "x" * 200_000}
+        tar.addfile(entry)
+    monkeypatch.setattr(datasets_cache, "MOST_UNPACKED", 100_000)
+    with pytest.raises(DownloadError, match="larger than 100,000 bytes"):
+        datasets_cache._member(archive, "train.txt")
+    assert not archive.exists()
+
+
+def test_a_header_that_leads_backwards_ends_the_reading(tmp_path: Path) -> None:
+    """A size below zero, in the binary form that tar has for large ones."""
+    entry = tarfile.TarInfo("other.txt").tobuf(tarfile.GNU_FORMAT)
+    size = b"\xff" * 10 + b"\xfc\x00"  # -1024: back to this header
+    head = bytearray(entry[:124] + size + entry[136:])
+    head[148:156] = b"%06o\0 " % (sum(head[:148]) + sum(head[156:512]) + 8 * 32)
+    archive = tmp_path / "set.tar.gz"
+    archive.write_bytes(gzip.compress(bytes(head) + bytes(10240 - len(head))))
+    with pytest.raises(DownloadError, match="damaged|has no train.txt"):
+        datasets_cache._member(archive, "train.txt")

@@ -98,6 +98,7 @@ def test_quoted_text_reads_as_record_by_record(
         ('{"s":"a","p":"r","o":"b"}\nnonsense\n', "line 2: is not JSON: 'nonsense'"),
         ('{"s":"a","p":"r","o":"\\ud800"}\n', "line 1: the tail "),
         ('[\n{"s":"a"}\n]\n', "is not JSON lines: every line is one object"),
+        ("\n   \n ", "is not JSON lines: every line is one object"),
         ('{"subject":"a","object":"b"}\n', "expected 3 columns .*found 2: subject, object"),
     ],
 )

@@ -109,8 +109,9 @@ def test_block_rows(tmp_path: Path) -> None:
     assert (smaller["block"], larger["block"]) == (30, 60)
     assert larger["spread"] < smaller["spread"]
     assert smaller["bound"] == pytest.approx(math.sinh(2.5) * math.sqrt(9 / 299) / 0.99)
-    refused = CliRunner().invoke(app, ["bench", "block", "--block", "many"])
-    assert refused.exit_code == 2
+    for sizes in ("many", "300", "0,30", "-5"):
+        refused = CliRunner().invoke(app, ["bench", "block", "--n", "300", "--block", sizes])
+        assert refused.exit_code == 2
 
 
 def test_evaluate_rows(folder: Path) -> None:
@@ -118,6 +119,25 @@ def test_evaluate_rows(folder: Path) -> None:
     assert row["ranks"] == 40
     assert row["best_s"] <= row["median_s"]
     assert row["peak_mb"] > 0
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        ["growth", "--dim", "3", "--most", "1000"],
+        ["ranks", "--dim", "3"],
+        ["ranks", "--batch-size", "4", "--queries", "100"],
+        ["ranks", "--ranks", "65"],
+        ["ranks", "--n", "0"],
+    ],
+)
+def test_what_no_process_could_measure_is_told_before_any_is_started(
+    monkeypatch: pytest.MonkeyPatch, asked: list[str]
+) -> None:
+    monkeypatch.setattr("subprocess.Popen", lambda *_, **__: pytest.fail("a process was started"))
+    refused = CliRunner().invoke(app, ["bench", *asked])
+    assert refused.exit_code == 2
+    assert "Traceback" not in refused.output
 
 
 def test_growth(tmp_path: Path) -> None:
@@ -145,6 +165,7 @@ def test_growth_ends_where_a_step_would_take_too_long(monkeypatch: pytest.Monkey
         return {"block": block, "n": size, "median_ms": 5.0 if block == "8" else 0.01 * size}
 
     monkeypatch.setattr(growth, "make_settings", lambda **values: None)
+    monkeypatch.setattr(growth, "build_model", lambda *_: None)
     monkeypatch.setattr(growth, "_measured_apart", fake)
     # With all entities a step takes 0.1, 1 and would take 10 s.
     rows = growth.growth_rows(sizes=(10**4, 10**5, 10**6), block="8", longest=9.0)

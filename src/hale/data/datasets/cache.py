@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import os
 import tarfile
 import warnings
@@ -10,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import IO, NamedTuple, cast
 
 import platformdirs
 from filelock import FileLock, Timeout
@@ -122,23 +123,45 @@ def _content(remote: RemoteFile, folder: Path, announce: Announce | None) -> byt
     return content
 
 
-def _member(archive: Path, name: str) -> bytes:
-    """One file of a tar archive by its last path component; nothing else is unpacked.
+class _Bounded:
+    """What an archive unpacks to, as far as it may go: headers can be as long as files."""
 
-    Nothing is known of the archive yet, so its members are counted before they are read.
+    def __init__(self, stream: IO[bytes]) -> None:
+        self.stream = stream
+        self.passed = 0
+
+    def read(self, size: int) -> bytes:
+        """The next bytes, which tarfile asks for in parts."""
+        part = self.stream.read(size)
+        self.passed += len(part)
+        if self.passed > MOST_UNPACKED:
+            raise _too_large()
+        return part
+
+
+def _too_large() -> tarfile.TarError:
+    return tarfile.TarError(f"its files are larger than {MOST_UNPACKED:,} bytes")
+
+
+def _member(archive: Path, name: str) -> bytes:
+    """One file of a packed tar archive by its last path component; nothing else is unpacked.
+
+    Nothing is known of the archive yet, so bytes are counted while they are unpacked, and members
+    before they are read: one with holes is longer than what stands for it. It is read from front
+    to back, so that no header can lead backwards.
     """
-    passed = 0
     try:
-        with tarfile.open(archive) as tar:
-            for entry in tar:
-                passed += entry.size
-                if passed > MOST_UNPACKED:
-                    raise tarfile.TarError(f"its files are larger than {MOST_UNPACKED:,} bytes")
-                if entry.isfile() and Path(entry.name).name == name:
-                    file = tar.extractfile(entry)
-                    assert file is not None
-                    return file.read()
-    except (tarfile.TarError, OSError, EOFError, zlib.error) as error:
+        with gzip.open(archive) as unpacked:
+            stream = cast("IO[bytes]", _Bounded(cast("IO[bytes]", unpacked)))
+            with tarfile.open(fileobj=stream, mode="r|") as tar:
+                for entry in tar:
+                    if entry.size > MOST_UNPACKED:
+                        raise _too_large()
+                    if entry.isfile() and Path(entry.name).name == name:
+                        file = tar.extractfile(entry)
+                        assert file is not None
+                        return file.read()
+    except (tarfile.TarError, OSError, EOFError, ValueError, zlib.error) as error:
         archive.unlink()
         raise DownloadError(f"{archive.name} is damaged ({error}); try again.") from None
     archive.unlink()

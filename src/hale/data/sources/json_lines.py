@@ -55,7 +55,7 @@ def from_json_lines(
 
 def _names(text: str, source: str) -> tuple[list[str], bool]:
     """What the values of the first line are called: keys, or numbers in an array."""
-    line = next(line for line in text.split("\n") if line.strip())
+    line = next((line for line in text.split("\n") if line.strip()), "")
     try:
         value = json.loads(line)
     except (ValueError, RecursionError):

@@ -15,6 +15,6 @@ def parquet_frame(data: bytes, source: str) -> pl.DataFrame:
         raise SourceError("is empty", source=source)
     try:
         return pl.read_parquet(io.BytesIO(data))
-    except (pl.exceptions.PolarsError, OSError) as error:
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
         first = str(error).strip().split("\n", 1)[0]
         raise SourceError(f"is not a readable Parquet file ({first})", source=source) from None

@@ -18,6 +18,7 @@ from torch import Tensor
 from hale.engine.activations import ACTIVATIONS, Activation, make_activation
 from hale.engine.blocks import Blocks
 from hale.engine.estimate import estimate, has_floor, spread_bound
+from hale.errors import InputError
 from hale.runs.run import Run
 
 GAMMAS = (5.0, 10.0)
@@ -38,6 +39,9 @@ def block_rows(
     """One row per activation and size of a block."""
     vectors = _drawn(n, dim, queries, seed) if run is None else _of_run(run, queries, seed)
     n = len(vectors[1])
+    smaller = [size for size in sizes if size < n]
+    if not smaller or min(smaller) < 1:
+        raise InputError(f"A block has 1 to {n - 1:,} of the {n:,} entities, got {[*sizes]}.")
     places, entities, scale = (x.double() for x in vectors)
     distances = torch.cdist(places, entities).square() * scale[:, None]
     generator = torch.Generator().manual_seed(seed + 1)
@@ -45,7 +49,7 @@ def block_rows(
     rows = []
     for h in _activations():
         weights = (-h.value_and_slope(distances)[0]).exp() * kept  # (m, N)
-        rows += [_row(h, weights, kept, size, draws, seed) for size in sizes if size < n]
+        rows += [_row(h, weights, kept, size, draws, seed) for size in smaller]
     return rows
 
 

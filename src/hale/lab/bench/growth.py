@@ -14,10 +14,11 @@ import numpy as np
 import polars as pl
 
 from hale.data.files import write_whole
-from hale.data.graph import Graph, Vocabulary
+from hale.data.graph import Graph, GraphSize, Vocabulary
 from hale.engine.memory import peak_mb
 from hale.errors import HaleError, MissingExtraError
 from hale.lab.bench.timing import in_turns
+from hale.runs.systems import build_model
 from hale.settings import make_settings
 from hale.training.trainer import Trainer
 
@@ -66,7 +67,8 @@ def growth_rows(
     Each is measured in a process of its own, so that peaks do not mix. A series ends before a step
     would take more than ``longest`` seconds if it grew like N.
     """
-    make_settings(dim=dim, queries=queries, block=block)  # faults are told before any process
+    settings = make_settings(dim=dim, queries=queries, block=block)
+    build_model(settings, GraphSize(1, 1))  # faults are told before any process
     rows = []
     for choice in dict.fromkeys((block, ALL)):
         expected = 0.0  # seconds an entity, by the size before

@@ -17,14 +17,17 @@ from typing import Any, NamedTuple, NoReturn
 
 import torch
 
+from hale.data.graph import GraphSize
 from hale.engine.group import Group
 from hale.engine.memory import peak_mb
-from hale.errors import HaleError
+from hale.engine.shards import SHARDS
+from hale.errors import HaleError, InputError
 from hale.lab.bench.growth import synthetic
 from hale.lab.bench.hosts import Hosts, Line
 from hale.lab.bench.traffic import Step, bytes_a_step
 from hale.lab.bench.wire import PLACES, enter
-from hale.settings import make_settings
+from hale.runs.systems import build_model
+from hale.settings import Settings, make_settings
 from hale.training.extent import Ranked
 from hale.training.ranked_step import RankedStep
 from hale.training.trainer import Trainer
@@ -45,14 +48,18 @@ class Asked(NamedTuple):
     steps: int = 12
 
 
+def _settings(ask: Asked) -> Settings:
+    return make_settings(
+        dim=ask.dim, queries=ask.queries, block=ask.block, batch_size=ask.batch, epochs=1000
+    )
+
+
 def measure(*asked: Any) -> dict[str, Any]:
     """In one rank of a group: the median time of a step, what is sent, and memory."""
     ask = Asked(*asked)
     torch.set_num_threads(1)
     group = Group.join(TIMEOUT)
-    settings = make_settings(
-        dim=ask.dim, queries=ask.queries, block=ask.block, batch_size=ask.batch, epochs=1000
-    )
+    settings = _settings(ask)
     trainer = Trainer(graph := synthetic(ask.entities), settings, extent=Ranked(graph, group))
     step = trainer.native_step
     assert isinstance(step, RankedStep)
@@ -195,6 +202,12 @@ def rank_rows(
     follow: Callable[[dict[str, Any]], object] | None = None,
 ) -> list[dict[str, Any]]:
     """A row for each number of ranks."""
+    build_model(_settings(ask), GraphSize(1, 1))  # faults are told before any process
+    if not all(1 <= ranks <= SHARDS for ranks in sizes) or ask.entities < 1:
+        raise InputError(
+            f"There are 1 to {SHARDS} ranks, got {[*sizes]}, and 1 entity or more, got "
+            f"{ask.entities:,}."
+        )
     rows = []
     for ranks in sizes:
         rows.append(rank_row(ranks, ask, line))

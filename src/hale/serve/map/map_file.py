@@ -19,6 +19,7 @@ from hale.serve.map.clusters import Cluster, describe, find_clusters
 Floats = NDArray[np.float32]
 
 MAP = "map.parquet"
+UNREADABLE = (pl.exceptions.PolarsError, pl.exceptions.PanicException)
 ABOUT = "hale"  # the key of what the file says of itself
 
 
@@ -73,7 +74,7 @@ def read_map(run: Path, graph: Graph, weights: str) -> Layout | None:
         xy = table.select("x", "y").to_numpy().astype(np.float32)
         clusters = tuple(Cluster.from_dict(values) for values in about["clusters"])
         cluster = table["cluster"].to_numpy().astype(np.int64)
-    except (OSError, KeyError, ValueError, TypeError, pl.exceptions.PolarsError):
+    except (OSError, KeyError, ValueError, TypeError, RecursionError, *UNREADABLE):
         return None  # it can be made again
     whole = len(xy) == len(graph.entities) and int(cluster.max(initial=-1)) < len(clusters)
     return Layout(str(about["kind"]), xy, cluster, clusters) if whole else None

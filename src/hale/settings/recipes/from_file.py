@@ -35,7 +35,7 @@ def read_given_recipe(path: Path) -> Mapping[str, Any]:
             f"A recipe is auto, paper, none or a file that hale tune wrote; got {str(path)!r}, and "
             "there is no such file."
         ) from None
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise InputError(f"{path} cannot be read as a recipe: {error}.") from None
     faults = [
         f"{name} is a whole number, got {content.get(name)!r}"

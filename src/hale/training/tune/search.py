@@ -21,8 +21,9 @@ from hale.data.graph import Graph
 from hale.errors import HaleWarning, InputError, MissingExtraError, TrainingError
 from hale.objectives import OBJECTIVES, objective_class
 from hale.runs.run import Record
-from hale.runs.systems import check, complete
+from hale.runs.systems import complete
 from hale.settings import Settings
+from hale.training.start import check
 from hale.training.stopping import Clock
 from hale.training.trainer import Trainer
 from hale.training.tune.activation_space import Search, check_search, family_space, first_shape
@@ -132,6 +133,10 @@ def _search(
 ) -> Tuned:
     import optuna
 
+    space = space_for(graph, start)
+    if search == "activation":
+        space = family_space(graph, start.activation)
+    points = starting_points(start, space, len(graph.entities), fixed=values.keys())
     optuna.logging.set_verbosity(optuna.logging.ERROR)  # it warns of Ctrl-C by a traceback
     make_folder(out)
     storage = optuna.storages.JournalStorage(open_journal(out / JOURNAL))
@@ -151,9 +156,6 @@ def _search(
         direction="maximize",
         load_if_exists=True,
     )
-    space = space_for(graph, start)
-    if search == "activation":
-        space = family_space(graph, start.activation)
 
     def objective(trial: optuna.Trial) -> float:
         asked = {
@@ -179,7 +181,6 @@ def _search(
     states = optuna.trial.TrialState
     settled = study.get_trials(states=(states.WAITING, states.COMPLETE, states.PRUNED))
     queued = [trial.system_attrs.get("fixed_params") for trial in settled]
-    points = starting_points(start, space, len(graph.entities), fixed=values.keys())
     for point in points:
         if point not in queued:
             study.enqueue_trial(point)
