@@ -100,6 +100,15 @@ def test_membership(facts: Facts) -> None:
     assert found.tolist() == [tuple(triple) in facts for triple in every.tolist()]
 
 
+def test_the_answers_within_some_entities() -> None:
+    """Of (0, 0, 1), (1, 0, 2), (2, 1, 0) both ways, with 2R = 4: queries whose answer is 1 or 2."""
+    facts = array([(0, 0, 1), (1, 0, 2), (2, 1, 0)])
+    index = known_answers.index_of([facts], 2, turned=True, within=range(1, 3))
+    answers = {int(key): index.of(np.array([key]))[1].tolist() for key in index.keys}
+    # (0, r0) -> 1, (0, r1 turned = 3) -> 2, (1, r0) -> 2, (2, r0 turned = 2) -> 1
+    assert answers == {0: [1], 3: [2], 4: [2], 10: [1]}
+
+
 def test_all_splits_share_the_index_of_train(graph: Graph) -> None:
     train, everything = graph.known("train"), graph.known()
     assert everything._parts[0] is train._parts[0] is graph.known("train")._parts[0]

@@ -99,13 +99,15 @@ def test_neither_ranks_nor_threads_change_a_bit(ranks: Ranks, name: str) -> None
         assert torch.equal(torch.cat([part[-1] for part in parts]), entities)
 
 
-def test_more_queries_than_there_is_room_for(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("room", [16 * SIZE, 37 * QUERIES])
+def test_how_much_room_there_is_changes_no_bit(monkeypatch: pytest.MonkeyPatch, room: int) -> None:
+    """16 queries at once, of 20; 37 entities at once, of 300. Ranks have more room, together."""
     whole = on_threads(Group(), "hanon", 1)
-    monkeypatch.setattr(native, "BLOCK_ELEMENTS", 16 * SIZE)  # 16 queries at once, of 20
-    parted = on_threads(Group(), "hanon", 1)
-    for one, other in zip(whole[:-1], parted[:-1], strict=True):
-        assert torch.equal(one, other)
-    torch.testing.assert_close(whole[-1], parted[-1], rtol=1e-4, atol=1e-7)
+    monkeypatch.setattr(native, "BLOCK_ELEMENTS", room)
+    for threads in (1, 2):
+        parted = on_threads(Group(), "hanon", threads)
+        for one, other in zip(whole, parted, strict=True):
+            assert torch.equal(one, other)
 
 
 def test_a_query_that_is_left_nothing_adds_nothing() -> None:

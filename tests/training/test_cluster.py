@@ -6,41 +6,26 @@ HALE_KILLS says how many times a rank is killed, fifty unless told.
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import os
-import random
 import signal
 import subprocess
-import sys
 import time
 from pathlib import Path
 
 import pytest
 
-from hale.runs.folder import MODEL, RunFolder
+from hale.lab.bench.kills import TIMEOUT, break_runs, count_kills, digest, ranks_of, torchrun
 
 pytestmark = pytest.mark.cluster
 
 KILLS = int(os.environ.get("HALE_KILLS", "50"))
-TIMEOUT = 10.0
 SETTINGS = ("--model", "rotl", "--dim", "32", "--seed", "1")
 
 
-def digest(run: Path) -> str:
-    """SHA-256 of a run's weights, in the order of their names."""
-    found = hashlib.sha256()
-    for name, value in sorted(RunFolder(run).read_tensors(MODEL)[0].items()):
-        found.update(name.encode())
-        found.update(value.numpy().tobytes())
-    return found.hexdigest()
-
-
-def command(ranks: int, out: Path, *options: str) -> list[str]:
-    start = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--no-python"]
-    place = ["--local-addr", "127.0.0.1", "--nproc-per-node", str(ranks), "--max-restarts", "999"]
+def command(ranks: int, out: Path, *options: str, restarts: int = 999) -> list[str]:
     graph = [] if "--resume" in options else ["wordnet", *SETTINGS]
-    mine = [sys.executable, "-m", "hale", "train", *graph, "--out", str(out)]
-    return [*start, *place, *mine, "--timeout", f"{TIMEOUT}s", *options]
+    mine = ["train", *graph, "--out", str(out), "--timeout", f"{TIMEOUT}s", *options]
+    return torchrun(ranks, *mine, restarts=restarts)
 
 
 def run(ranks: int, out: Path, *options: str, threads: int = 1) -> str:
@@ -62,51 +47,17 @@ def test_three_epochs_of_wordnet_are_the_same_bits_on_one_to_four_ranks(tmp_path
     assert len(set(found.values())) == 1, found
 
 
-def ranks_of(out: Path) -> dict[int, int]:
-    """The processes that train a run, by their rank."""
-    found: dict[int, int] = {}
-    for place in Path("/proc").glob("[0-9]*"):
-        try:
-            called = (place / "cmdline").read_bytes().split(b"\0")
-            told = (place / "environ").read_bytes().split(b"\0")
-        except OSError:  # gone
-            continue
-        if b"torch.distributed.run" not in called and str(out).encode() in called:
-            found |= {int(x[5:]): int(place.name) for x in told if x.startswith(b"RANK=")}
-    return found
-
-
 def test_ranks_killed_at_any_moment_cost_nothing(tmp_path: Path) -> None:
-    options = ("--epochs", "12", "--validate-every", "1")
-    whole = run(2, tmp_path / "whole", *options)
-    draws, kills, number = random.Random(0), 0, 0
-    while kills < KILLS:
-        out = tmp_path / f"broken-{number}"
-        number += 1
-        launcher = subprocess.Popen(
-            command(draws.choice([2, 3]), out, *options),
-            env={**os.environ, "OMP_NUM_THREADS": "1"},
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )
-        while launcher.poll() is None and kills < KILLS:
-            until = time.monotonic() + draws.uniform(0.5, 15)
-            while time.monotonic() < until and launcher.poll() is None:
-                time.sleep(0.05)
-            victims = list(ranks_of(out).values())
-            if victims and launcher.poll() is None:
-                with contextlib.suppress(ProcessLookupError):
-                    os.kill(draws.choice(victims), signal.SIGKILL)
-                    kills += 1
-        assert launcher.wait(timeout=600) == 0
-        assert digest(out) == whole
-        print(f"{kills} kills, {number} runs")
+    found = break_runs(KILLS, tmp_path / "kills.json", tmp_path, follow=print)
+    assert count_kills(found) == KILLS
+    assert all(run["same"] for run in found["runs"])
+    backs = [kill["back"] or 0.0 for run in found["runs"] for kill in run["kills"]]
+    assert max(backs) <= 2 * TIMEOUT
 
 
 def test_a_rank_that_hangs_ends_the_group_in_time(tmp_path: Path) -> None:
     out = tmp_path / "run"
-    called = command(2, out, "--epochs", "500", "--validate-every", "500")
-    called[called.index("999")] = "0"  # restarts
+    called = command(2, out, "--epochs", "500", "--validate-every", "500", restarts=0)
     with (tmp_path / "told").open("w+") as told:
         launcher = subprocess.Popen(called, stdout=told, stderr=told)
         while not (out / "ranks").is_dir():

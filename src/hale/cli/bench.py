@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from hale.cli.app import err, load_graph, out, print_json, reporting
+from hale.cli.bench_kills import kills
 from hale.cli.bench_ranks import ranks
 from hale.cli.options import Json, Threads
 
@@ -19,6 +20,7 @@ bench = typer.Typer(
     rich_markup_mode=None,
 )
 bench.command()(ranks)
+bench.command()(kills)
 
 Out = Annotated[Path | None, typer.Option("--out", help="Write the JSON object to a file too.")]
 Plot = Annotated[Path | None, typer.Option("--plot", help="Draw the result to this file.")]

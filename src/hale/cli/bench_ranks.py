@@ -32,6 +32,12 @@ def ranks(
     bandwidth: Annotated[
         float, typer.Option("--bandwidth", help="Of a line between hosts, Mbit/s.")
     ] = 1000.0,
+    process: Annotated[
+        int,
+        typer.Option(
+            "--process", help="Measure one process with so many threads beside them.", min=0
+        ),
+    ] = 0,
     out_file: Annotated[
         Path | None,
         typer.Option("--out", help="Keep the figures in this JSON file, beside others there."),
@@ -54,7 +60,7 @@ def ranks(
     from hale.lab.bench.hosts import Line
     from hale.lab.bench.machine import machine
     from hale.lab.bench.rank_page import plot_ranks, write_page
-    from hale.lab.bench.rank_step import Asked, rank_rows
+    from hale.lab.bench.rank_step import Asked, process_row, rank_rows
 
     try:
         numbers, counts = ([int(x) for x in text.split(",")] for text in (sizes, entities))
@@ -64,11 +70,16 @@ def ranks(
         raise InputError("--page and --plot go with --out FILE, which has the figures.")
     line = Line(latency, bandwidth) if namespaces else None
     rows: list[dict[str, Any]] = []
+    alone: list[dict[str, Any]] = []
     for count in counts:
         asked = Asked(count, dim, batch_size, queries, block, steps)
         rows += rank_rows(numbers, asked, line, follow=_tell)
+        if process:
+            alone.append(process_row(process, asked))
+            _tell_process(alone[-1])
     result, kind = _kept(out_file), "hosts" if namespaces else "local"
     result |= {"machine": machine(), kind: beside(result.get(kind, []), rows)}
+    result["process"] = beside(result.get("process", []), alone)
     if out_file is not None:
         out_file.parent.mkdir(parents=True, exist_ok=True)
         write_json(out_file, result, indent=1)
@@ -83,7 +94,15 @@ def ranks(
 
 def beside(before: list[dict[str, Any]], rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Rows with those measured before, which go where they were measured again."""
-    found = {(row["entities"], row["ranks"]): row for row in (*before, *rows)}
+    found = {
+        (
+            row["block"] == "all",
+            row["entities"],
+            row["block"],
+            row.get("ranks", row.get("threads")),
+        ): row
+        for row in (*before, *rows)
+    }
     return [found[key] for key in sorted(found)]
 
 
@@ -93,6 +112,13 @@ def _tell(row: dict[str, Any]) -> None:
         f"{row['ranks']} ranks, {row['entities']:,} entities: {row['median_ms']:.1f} ms a step, "
         f"{row['sent_bytes'] / 1e3:,.1f} KB sent (formula {row['formula_bytes'] / 1e3:,.1f}), "
         f"{row['peak_mb']:,.0f} MB a rank"
+    )
+
+
+def _tell_process(row: dict[str, Any]) -> None:
+    out.print(
+        f"one process, {row['threads']} threads, {row['entities']:,} entities: "
+        f"{row['median_ms']:.1f} ms a step, {row['peak_mb']:,.0f} MB"
     )
 
 

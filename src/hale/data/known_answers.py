@@ -68,11 +68,19 @@ class Index(NamedTuple):
         return found
 
 
-def index_of(parts: Sequence[Ids], num_relations: int, *, turned: bool = False) -> Index:
+def index_of(
+    parts: Sequence[Ids],
+    num_relations: int,
+    *,
+    turned: bool = False,
+    within: range | None = None,
+) -> Index:
     """Index triples (n, 3) by query, those of all parts together; with ``turned`` both ways.
 
-    The key of a query is ``head * 2R + relation``. Query and answer are one number, so that one
-    array is sorted in place; where such numbers would not fit, the two are sorted by together.
+    Answers are those ``within`` some entities, all unless told; no triple is copied but for PART
+    at a time. The key of a query is ``head * 2R + relation``. Query and answer are one number, so
+    that one array is sorted in place; where such numbers would not fit, the two are sorted by
+    together.
     """
     width = 2 * num_relations
     ends = 1 + max((int(p[:, c].max(initial=0)) for p in parts for c in (0, 2)), default=0)
@@ -83,10 +91,14 @@ def index_of(parts: Sequence[Ids], num_relations: int, *, turned: bool = False) 
         for part in parts
         for start in range(0, len(part), PART)
     ]
-    keys = np.empty(sum(len(chunk) for chunk, *_ in chunks), dtype=np.int64)
+    keys = np.empty(
+        sum(_count(chunk[:, tail], within) for chunk, _, tail, _ in chunks), dtype=np.int64
+    )
     answers = np.empty(len(keys), dtype=_narrow(ends))
     end = 0
     for chunk, head, tail, shift in chunks:
+        if within is not None:
+            chunk = chunk[_lie(chunk[:, tail], within)]
         start, end = end, end + len(chunk)
         keys[start:end] = pair_keys(chunk[:, head], chunk[:, 1] + shift, (ends, width))
         answers[start:end] = chunk[:, tail]
@@ -101,6 +113,16 @@ def index_of(parts: Sequence[Ids], num_relations: int, *, turned: bool = False) 
         order = np.lexsort((answers, keys))
         keys, answers = keys[order], answers[order]
     return _compressed(keys, answers)
+
+
+def _lie(ids: Ids, within: range) -> NDArray[np.bool_]:
+    """Which of some ids (n,) lie there: (n,)."""
+    found: NDArray[np.bool_] = (ids >= within.start) & (ids < within.stop)
+    return found
+
+
+def _count(ids: Ids, within: range | None) -> int:
+    return len(ids) if within is None else int(np.count_nonzero(_lie(ids, within)))
 
 
 def _compressed(keys: Ids, answers: NDArray[Any]) -> Index:

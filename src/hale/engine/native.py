@@ -131,11 +131,13 @@ def align(
     square: bool,
     weight: float,
     gammas: Tensor | None = None,
+    count: int | None = None,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """Activated distances (B,) of positives, and what their weighted mean pulls.
 
-    a_i = h(c_i ||q_i - t_i||^2), of which the mean, of squares on request, is taken. Its
-    gradients by query (B, d), by tail (B, d) and by scale (B,) are returned.
+    a_i = h(c_i ||q_i - t_i||^2), of which the mean, of squares on request, is taken, over as many
+    as there are here, or over ``count`` of which these are some. Its gradients by query (B, d), by
+    tail (B, d) and by scale (B,) are returned.
     """
     queries, tails, scale = (x.detach().contiguous() for x in (queries, tails, scale))
     activated, by_scale = torch.empty_like(scale), torch.empty_like(scale)
@@ -152,7 +154,7 @@ def align(
         shape=shape.data_ptr(),
         gammas=bounds.data_ptr(),
         square=square,
-        share=weight / len(queries),
+        share=weight / (count or len(queries)),
         threads=torch.get_num_threads(),
         activated=activated.data_ptr(),
         by_query=by_query.data_ptr(),

@@ -24,8 +24,9 @@ class NativeSweep:
 
     With w = exp(peak - h) and g = w h', the sums of a shard are of w, g, g x and g e, from which
     come the gradients by query and by scale (see engine.tiles). g of all pairs is kept until the
-    entities are pushed; more queries than there is room for are taken in blocks, and g is then
-    made again.
+    entities are pushed, where there is room. Elsewhere sums are made of some queries at a time, and
+    entities pushed by all queries, some entities at a time, of which g is then made again: what
+    room there is changes no bit.
     """
 
     def __init__(
@@ -49,9 +50,8 @@ class NativeSweep:
         self.shape = native.shape_of(activation)
         self.gammas = native.bounds_of(activation, gammas, self.queries)
         self.left_out, self.left_from = native.by_query(without, self.queries, len(entities))
-        m, n = len(queries), max(1, len(entities))
-        self.block = max(16, min(m, native.BLOCK_ELEMENTS // n // 16 * 16))
-        self.floors = torch.zeros(m)
+        self.floors = torch.zeros(len(queries))
+        self.kept = len(queries) * len(entities) <= native.BLOCK_ELEMENTS  # g of all pairs
 
     @property
     def widths(self) -> list[int]:
@@ -61,21 +61,29 @@ class NativeSweep:
     def peaks(self) -> Tensor | None:
         """Minus h at the nearest entity of each query."""
         bounded = ctypes.c_int32()
-        for start in range(0, len(self.queries), self.block):
-            self._call("hale_shard_floors", start, bounded=ctypes.addressof(bounded))
+        for some in self._queries():
+            self._call("hale_shard_floors", some, bounded=ctypes.addressof(bounded))
         return None if bounded.value else -self.floors.double()
 
     def sums(self, peaks: Tensor) -> Tensor:
         """(c, m, 3 + d), in float64."""
         self.floors = (-peaks).float()
-        m, d = self.queries.shape
-        shards = len(self.begins) - 1
-        found = torch.empty(shards, m, 3 + d, dtype=torch.float64)
-        for start in range(0, m, self.block):
-            some = found[:, start : start + self.block].contiguous()
-            self._call("hale_shard_sums", start, parts=some.data_ptr())
-            found[:, start : start + self.block] = some
-        return found
+        found = []
+        for some in self._queries():
+            found.append(self._room(some))
+            self._call("hale_shard_sums", some, parts=found[-1].data_ptr())
+        return torch.cat(found, dim=1) if len(found) > 1 else found[0]
+
+    def _queries(self) -> list[slice]:
+        """The queries in blocks of which g has room."""
+        m, n = len(self.queries), max(1, len(self.entities))
+        block = m if self.kept else max(16, native.BLOCK_ELEMENTS // n // 16 * 16)
+        return [slice(start, min(start + block, m)) for start in range(0, m, block)]
+
+    def _room(self, some: slice) -> Tensor:
+        """For the sums of some queries in every shard."""
+        shape = len(self.begins) - 1, some.stop - some.start, sum(self.widths)
+        return torch.empty(shape, dtype=torch.float64)
 
     def by_rows(self, sums: Tensor, shares: Tensor) -> tuple[Tensor | None, ...]:
         """By query: 2 share c (sum g e - q sum g); by scale: -share sum g x / c."""
@@ -88,28 +96,31 @@ class NativeSweep:
     def by_tables(self, shares: Tensor) -> tuple[Tensor | None, ...]:
         """By entity."""
         found, shares = torch.empty_like(self.entities), shares.double().contiguous()
-        m, shards = len(self.queries), len(self.begins) - 1
-        for start in range(0, m, self.block):
-            if self.block < m:  # the workspace has g of the last block
-                count = min(self.block, m - start)
-                room = torch.empty(shards, count, sum(self.widths), dtype=torch.float64)
-                self._call("hale_shard_sums", start, parts=room.data_ptr())
-            address = shares[start:].data_ptr()
-            self._call("hale_shard_push", start, shares=address, into=found, add=start > 0)
+        m, n = len(self.queries), len(self.entities)
+        step, everything = n if self.kept else max(1, native.BLOCK_ELEMENTS // m), slice(0, m)
+        room = None if self.kept else self._room(everything)
+        for first in range(0, n, max(1, step)):
+            begins = np.clip(self.begins, first, min(first + step, n))
+            if room is not None:
+                self._call("hale_shard_sums", everything, begins, parts=room.data_ptr())
+            self._call("hale_shard_push", everything, begins, found, shares=shares.data_ptr())
         return (found,)
 
     def _call(
         self,
         name: str,
-        start: int,
+        some: slice,
+        begins: Ids | None = None,
         into: Tensor | None = None,
-        *,
-        add: bool = False,
         **fields: int,
     ) -> None:
-        """Ask the kernel about the queries of a block."""
-        m, (n, d) = min(self.block, len(self.queries) - start), self.entities.shape
-        size = kernel.library(kernel.chosen_build()).hale_workspace_size(m, n)
+        """Ask the kernel about some queries and all entities, or those of shards that are given."""
+        start, m, (n, d) = some.start, some.stop - some.start, self.entities.shape
+        begins = self.begins if begins is None else np.ascontiguousarray(begins)
+        first, last = int(begins[0]), int(begins[-1])
+        size_of = kernel.library(kernel.chosen_build()).hale_workspace_size
+        width = size_of(m, 1) - size_of(m, 0)  # of g, an entity
+        place = native.workspace.of(size_of(m, last - first), self.queries).data_ptr()
         problem = Uniformity(
             m=m,
             n=n,
@@ -124,15 +135,14 @@ class NativeSweep:
             left_out=self.left_out.data_ptr(),
             left_from=self.left_from[start:].data_ptr(),
             ratio=1.0,
-            add=add,
             threads=torch.get_num_threads(),
-            workspace=native.workspace.of(size, self.queries).data_ptr(),
+            workspace=place - 4 * first * width,  # where g of the first of all entities would be
             by_entity=None if into is None else into.data_ptr(),
         )
         asked = ShardSweep(
             sweep=ctypes.addressof(problem),
-            shards=len(self.begins) - 1,
-            begins=self.begins.ctypes.data,
+            shards=len(begins) - 1,
+            begins=begins.ctypes.data,
             floors=self.floors[start:].data_ptr(),
             **fields,
         )

@@ -114,7 +114,8 @@ class HaLEShardwise:
         """Those that the objective draws."""
         return np.sort(self.objective.draw(batch, draws, known, weights).numpy())
 
-    def _gammas(self, model: Model, relation: Tensor) -> Tensor | None:
+    def gammas(self, model: Model, relation: Tensor) -> Tensor | None:
+        """The bounds of the relations of queries (m,), where they have their own."""
         bounds = self.objective.bounds(self.known, model.entities())
         return None if bounds is None else bounds.index_select(0, relation)
 
@@ -133,7 +134,7 @@ class HaLEShardwise:
         scale = model.scale(relation) if self.objective.relation_scale else None
         distances = geometry.squared_distance(queries, tails.vectors)
         scaled = distances if scale is None else scale * distances
-        activated = self.objective.activation(scaled, self._gammas(model, relation))
+        activated = self.objective.activation(scaled, self.gammas(model, relation))
         pulled = activated.square() if self.objective.square else activated
         alignment = (shares.to(pulled.dtype) * pulled).sum()
         value = self.objective.weight * alignment
@@ -154,7 +155,7 @@ class HaLEShardwise:
         """The bound of the activation, or each relation's own."""
         if not self.objective.bounded:
             return None
-        gammas = self._gammas(model, relation)
+        gammas = self.gammas(model, relation)
         if gammas is None:
             gammas = torch.full((len(relation),), self.objective.activation.bound)
         return gammas
@@ -163,7 +164,7 @@ class HaLEShardwise:
         self, model: Model, relation: Tensor, asked: Asked, ends: Ends, begins: Ids, without: Pairs
     ) -> Sweep:
         """By squared L2 distance."""
-        queries = Queries(asked.vectors, asked.scale, self._gammas(model, relation))
+        queries = Queries(asked.vectors, asked.scale, self.gammas(model, relation))
         return l2_sweep(self.objective.activation, queries, ends.vectors, begins, without)
 
 

@@ -21,6 +21,7 @@ from hale.objectives import Criterion
 from hale.objectives.shardwise import shardwise
 from hale.training import checkpoint
 from hale.training.keeping import Store
+from hale.training.native_pieces import pieces_for
 from hale.training.native_step import step_for
 from hale.training.optimizers import Optimizer
 from hale.training.pace import Pace
@@ -147,4 +148,6 @@ class Ranked:
         """The one that ranks make together; strategies and models that have none are refused."""
         check_divided(model)
         shardwise(objective, known)
-        return RankedStep(self.group, self.shards, model, optimizer, known, pace)
+        weighted = self.graph.weights is not None
+        pieces = pieces_for(model, objective, self.group, weighted=weighted)
+        return RankedStep(self.group, self.shards, model, optimizer, known, pace, pieces)

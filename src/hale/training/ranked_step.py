@@ -33,7 +33,7 @@ from hale.engine.exact import exact_sum
 from hale.engine.exchange import Exchange
 from hale.engine.group import Group
 from hale.engine.plain_sweep import one_thread
-from hale.engine.rows import sum_rows
+from hale.engine.rows import add_rows, sum_rows
 from hale.engine.shard_sums import LogSums, log_sums
 from hale.engine.shards import Shards
 from hale.engine.tiles import Pairs
@@ -58,6 +58,7 @@ class RankedStep:
         optimizer: Optimizer,
         known: KnownAnswers,
         pace: Pace,
+        pieces: Pieces,
     ) -> None:
         self.group = group
         self.shards = shards
@@ -66,7 +67,7 @@ class RankedStep:
         self.optimizer = optimizer
         self.known = known
         self.pace = pace
-        self.pieces = Pieces(model, group)
+        self.pieces = pieces
 
     @torch.no_grad()
     def __call__(self, objective: Criterion, moment: Moment) -> Loss:
@@ -110,14 +111,19 @@ class RankedStep:
             {name: torch.tensor(part) for name, part in {**named, by.whole: total}.items()},
         )
         if torch.isfinite(loss.total):
-            ids = torch.cat((sums.here, owned))
-            self._move(ids, torch.cat((self._side_by_side(found), rows)), rate)
+            self._move(sums, self._side_by_side(found), owned, rows, rate)
         return loss
 
     def rows(self, ids: Tensor) -> Tensor:
         """Rows of this rank as they travel, up to date: (n,) of its span -> (n, w)."""
         tables = [getattr(self.model, name) for name in tables_of(self.model)]
         return torch.cat([table.look_up(ids)[0] for table in tables], dim=1)
+
+    def all_rows(self) -> Tensor:
+        """All rows of this rank: the table itself, where there is but one."""
+        self.optimizer.settle()
+        first, *others = (table.detach() for table in tables_of(self.model).values())
+        return torch.cat((first, *others), dim=1) if others else first
 
     def _side_by_side(self, found: LogSums) -> Tensor:
         """The gradients of the entities that were summed over, as rows travel."""
@@ -129,9 +135,19 @@ class RankedStep:
         assert by_bias is not None
         return torch.cat((by_entity, torch.zeros_like(by_bias), by_bias), dim=1)
 
-    def _move(self, ids: Tensor, rows: Tensor, rate: float) -> None:
-        """Move rows of the span along their gradients (n, w), and what all ranks share."""
-        ids, rows = added_up(ids, rows, len(self.span))
+    def _move(
+        self, sums: _Sums, by_summed: Tensor, owned: Tensor, by_owned: Tensor, rate: float
+    ) -> None:
+        """Move rows of the span along their gradients, and what all ranks share.
+
+        (s, w) of those that were summed over and (n, w) of the ends of positives, which may repeat.
+        """
+        if sums.block is None:
+            with one_thread():
+                ids, rows = sums.here, add_rows(by_summed, owned, by_owned)
+        else:
+            both = torch.cat((sums.here, owned)), torch.cat((by_summed, by_owned))
+            ids, rows = added_up(*both, len(self.span))
         first = 0
         for name, table in tables_of(self.model).items():
             last = first + table.shape[1]
@@ -160,7 +176,7 @@ class _Sums:
             part = Block(block.ids[first:last], num_entities)
             self.here = part.ids - span.first
             self.begins = np.searchsorted(part.ids.numpy(), begins)
-        self.rows = step.rows(self.here)
+        self.rows = step.all_rows() if block is None else step.rows(self.here)
         self.leaving = by.leaving_out(model, sampled, block=block is not None)
         self.left = left_out(
             sampled,

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
 import torch
-from numpy.typing import NDArray
 
 from hale.data.keys import Ids
-from hale.data.known_answers import PART, KnownAnswers
+from hale.data.known_answers import KnownAnswers, index_of
 from hale.engine.group import Group
 from hale.engine.shards import Span
 
@@ -22,14 +20,9 @@ class ShardedAnswers(KnownAnswers):
     """
 
     def __init__(self, splits: Sequence[Ids], num_relations: int, group: Group, span: Span) -> None:
-        parts = [np.empty((0, 3), dtype=np.int64)]
-        for triples in splits:
-            for start in range(0, len(triples), PART):
-                part = triples[start : start + PART]
-                parts.append(part[span.holds(part[:, 2])])
-                turned = part[span.holds(part[:, 0])][:, [2, 1, 0]]
-                parts.append(turned + np.array([0, num_relations, 0]))
-        super().__init__(np.concatenate(parts), num_relations)
+        self._width = 2 * num_relations
+        here = range(span.first, span.last)
+        self._parts = (index_of(splits, num_relations, turned=True, within=here),)
         self.group = group
 
     def counts(self, heads: Ids, relations: Ids) -> Ids:
@@ -37,5 +30,5 @@ class ShardedAnswers(KnownAnswers):
         return self._of_all(super().counts(heads, relations))
 
     def _of_all(self, counts: Ids) -> Ids:
-        found: NDArray[np.int64] = self.group.all_reduce(torch.from_numpy(counts)).numpy()
+        found: Ids = self.group.all_reduce(torch.from_numpy(counts)).numpy()
         return found

@@ -10,7 +10,7 @@ import pytest
 from hale.lab.bench.rank_costs import Costs
 from hale.lab.bench.rank_page import costs_of, observed, plot_ranks, write_page
 
-COSTS = Costs(computing=0.02, message=2e-4)
+COSTS = Costs(computing=0.02, own=0.001, message=2e-4)
 
 
 def row(
@@ -20,6 +20,9 @@ def row(
         "ranks": ranks,
         "entities": entities,
         "dim": 32,
+        "batch": 1024,
+        "queries": 100,
+        "block": "4096",
         "rows": entities // ranks,
         "sent_bytes": sent * (ranks - 1),
         "formula_bytes": 1e4 * (ranks - 1),
@@ -38,7 +41,8 @@ def result() -> dict[str, Any]:
     far["median_ms"] *= 2
     hosts = [*(row(ranks, hosts=True) for ranks in (1, 2, 4, 8)), far]
     machine = {"cpu": "a processor", "cores": 2, "torch": "2"}
-    return {"machine": machine, "local": local, "hosts": hosts}
+    process = row(1) | {"threads": 2, "median_ms": local[1]["median_ms"] / 1.25, "peak_mb": 400.0}
+    return {"machine": machine, "local": local, "hosts": hosts, "process": [process]}
 
 
 def test_the_page_says_what_it_cannot_show(tmp_path: Path) -> None:
@@ -47,7 +51,8 @@ def test_the_page_says_what_it_cannot_show(tmp_path: Path) -> None:
     assert "2 cores do not get faster with more than 2 ranks" in page
     assert "Simulated" in page
     assert "made by netem" in page
-    assert "| 2 | 10,000 | 32 | 5,000 |" in page
+    assert "| 2 | 10,000 | 32 | 4096 | 5,000 |" in page
+    assert "| 1.25 | 400 | 300 | 0.75 |" in page  # two ranks beside one process
     assert "10.2 | 10.0 | +2.0 %" in page
     assert (
         "From 1,000 to 10,000 entities, the bytes that 2 ranks send a step differ by 2.0 %" in page
@@ -66,8 +71,8 @@ def test_more_than_eight_ranks_are_foretold(tmp_path: Path) -> None:
     assert sum(line.endswith("| +0 % | fitted |") for line in lines) == 4
 
 
-def test_two_rows_are_too_few_for_a_model(tmp_path: Path) -> None:
-    few = result() | {"hosts": result()["hosts"][:2]}
+def test_three_rows_are_too_few_for_a_model(tmp_path: Path) -> None:
+    few = result() | {"hosts": result()["hosts"][:3]}
     assert costs_of(few["hosts"], 2) is None
     write_page(few, tmp_path / "ranks.md", None)
     assert "Too few" in (tmp_path / "ranks.md").read_text()

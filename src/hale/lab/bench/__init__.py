@@ -8,4 +8,5 @@ ranking   evaluation: time and peak memory
 growth    time and memory of a step as the number of entities grows, with blocks and without
 nearest   an index against the exact search: recall and speed
 race      quality over time against PyKEEN
+kills     runs whose ranks are killed: their weights beside those of a run that was not broken
 """

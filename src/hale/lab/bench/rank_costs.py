@@ -1,11 +1,13 @@
 """A cost model of a step on P ranks: computing, waiting, sending.
 
-    T(P) = C / min(P, cores) + rounds(P) (latency + (P - 1) o) + bytes(P) / bandwidth
+    T(P) = C / min(P, cores) + P / min(P, cores) (D + rounds(P) (P - 1) o)
+           + rounds(P) latency + bytes(P) / bandwidth
 
-C is what is computed of a step; on a machine with few cores ranks compute in turns. In a round each
-rank sends to each other at once. Rounds and bytes are counted, latency and bandwidth given; C and
-o, what a message costs beyond the wire, are fitted to measured times. What each rank does anyway
-grows with P as messages do, and is in o: where cores are few the two cannot be told apart.
+C is what is computed of a step once, D what each rank computes for itself, and o what a message
+costs its rank beyond the wire; in a round each rank sends to each other. All three are computed, in
+turns where there are fewer cores than ranks. On hosts with cores of their own the second term is
+D + rounds(P) (P - 1) o. Rounds and bytes are counted, latency and bandwidth given; C, D and o are
+fitted to measured times.
 """
 
 from __future__ import annotations
@@ -35,14 +37,15 @@ class Observed:
 
 @dataclass(frozen=True)
 class Costs:
-    """Seconds of C and o."""
+    """Seconds of C, D and o."""
 
     computing: float
+    own: float
     message: float
 
     def step(self, seen: Observed) -> float:
         """The seconds that a step takes."""
-        shared = _shares(seen) @ np.array([self.computing, self.message])
+        shared = _shares(seen) @ np.array([self.computing, self.own, self.message])
         return float(shared + _given(seen))
 
     def as_dict(self) -> dict[str, Any]:
@@ -59,8 +62,10 @@ def fit_costs(seen: Sequence[Observed]) -> Costs:
 
 
 def _shares(seen: Observed) -> Floats:
-    """What C and o are multiplied with."""
-    return np.array([1 / min(seen.ranks, seen.cores), seen.rounds * (seen.ranks - 1)])
+    """What C, D and o are multiplied with."""
+    at_once = min(seen.ranks, seen.cores)
+    turns = seen.ranks / at_once
+    return np.array([1 / at_once, turns, turns * seen.rounds * (seen.ranks - 1)])
 
 
 def _given(seen: Observed) -> float:

@@ -12,6 +12,7 @@ from hale.lab.bench.rank_costs import Costs, Observed, fit_costs
 
 Row = Mapping[str, Any]
 
+SAME = ("entities", "dim", "batch", "queries", "block")  # of what is compared
 FITTED = 8  # the cost model is fitted on as many ranks, and foretells more
 
 
@@ -32,7 +33,7 @@ def observed(row: Row, cores: int) -> Observed:
 def costs_of(rows: Sequence[Row], cores: int) -> Costs | None:
     """The cost model of rows of up to eight ranks; None where there are too few."""
     seen = [observed(row, cores) for row in rows if row["ranks"] <= FITTED]
-    return fit_costs(seen) if len(seen) >= 3 else None
+    return fit_costs(seen) if len(seen) >= 4 else None
 
 
 def write_page(result: Mapping[str, Any], page: Path, picture: str | None) -> None:
@@ -54,6 +55,7 @@ def write_page(result: Mapping[str, Any], page: Path, picture: str | None) -> No
     if local:
         lines += ["## On this machine, over loopback", "", *_table(local), ""]
         lines += _of_entities(local)
+    lines += _beside_process(result.get("process", []), local)
     if hosts:
         line = hosts[0]["line"]
         lines += [
@@ -74,26 +76,58 @@ def write_page(result: Mapping[str, Any], page: Path, picture: str | None) -> No
 
 def _table(rows: Sequence[Row]) -> list[str]:
     found = [
-        "| ranks | entities | d | rows a rank | step, ms | sent by a rank, KB a step | formula, KB"
-        " | | memory a rank, MB |",
-        "|---|---|---|---|---|---|---|---|---|",
+        "| ranks | entities | d | block | rows a rank | step, ms | sent by a rank, KB a step | "
+        "formula, KB | | memory a rank, MB |",
+        "|---|---|---|---|---|---|---|---|---|---|",
     ]
     for row in rows:
         sent, formula = row["sent_bytes"] / 1e3, row["formula_bytes"] / 1e3
         off = f"{round(100 * (sent / formula - 1), 1) + 0.0:+.1f} %" if formula else ""
         found.append(
-            f"| {row['ranks']} | {row['entities']:,} | {row['dim']} | {row['rows']:,} | "
+            f"| {row['ranks']} | {row['entities']:,} | {row['dim']} | {row['block']} | "
+            f"{row['rows']:,} | "
             f"{row['median_ms']:,.1f} | {sent:,.1f} | {formula:,.1f} | {off} | "
             f"{row['peak_mb']:,.0f} |"
         )
     return found
 
 
+def _beside_process(processes: Sequence[Row], local: Sequence[Row]) -> list[str]:
+    """Ranks with a thread each beside one process without ranks, of as many threads."""
+    pairs = [
+        (one, row)
+        for one in processes
+        for row in local
+        if all(row[key] == one[key] for key in SAME) and row["ranks"] == one["threads"]
+    ]
+    found = [
+        f"| {one['entities']:,} | {one['block']} | {one['median_ms']:,.1f} | "
+        f"{row['median_ms']:,.1f} | {row['median_ms'] / one['median_ms']:.2f} | "
+        f"{one['peak_mb']:,.0f} | {row['peak_mb']:,.0f} | {row['peak_mb'] / one['peak_mb']:.2f} |"
+        for one, row in pairs
+    ]
+    if not found:
+        return []
+    threads = processes[0]["threads"]
+    return [
+        f"## {threads} ranks with a thread each, beside one process with {threads}",
+        "",
+        "The process is `hale train` without ranks: its step is one call of the kernel where a "
+        "block is summed over. A rank's memory has all that a process needs anyway, about 180 MB "
+        "for Python and torch, and here the graph's facts and names, which a run on ranks maps.",
+        "",
+        "| entities | block | process, ms | ranks, ms | ratio | process, MB | a rank, MB | ratio |",
+        "|---|---|---|---|---|---|---|---|",
+        *found,
+        "",
+    ]
+
+
 def _of_entities(rows: Sequence[Row]) -> list[str]:
     """Whether bytes depend on the number of entities, where several were measured."""
     found = []
     for ranks in sorted({row["ranks"] for row in rows if row["ranks"] > 1}):
-        same = [row for row in rows if row["ranks"] == ranks]
+        same = [row for row in rows if row["ranks"] == ranks and row["block"] != "all"]
         sizes = sorted({row["entities"] for row in same})
         if len(sizes) > 1:
             sent = [row["sent_bytes"] for row in same]
@@ -112,13 +146,14 @@ def _foretold(rows: Sequence[Row], cores: int) -> list[str]:
     found = [
         "### A cost model",
         "",
-        "    T(P) = C / min(P, cores) + rounds(P) (latency + (P - 1) o) + bytes(P) / bandwidth",
+        "    T(P) = C / min(P, cores) + P / min(P, cores) (D + rounds(P) (P - 1) o)",
+        "           + rounds(P) latency + bytes(P) / bandwidth",
         "",
         f"fitted on up to {FITTED} ranks: C = {1e3 * costs.computing:.2f} ms is computed of a step "
-        "whatever the ranks, and a message with what each rank does for it "
-        f"costs o = {1e6 * costs.message:.0f} us beyond its wire. Rounds and bytes are counted. "
-        "That o is of this machine, whose few cores also carry the frames and wake one rank after "
-        "the other; on hosts with cores of their own it is less.",
+        f"once, D = {1e3 * costs.own:.2f} ms by each rank for itself, and a message costs its rank "
+        f"o = {1e6 * costs.message:.0f} us beyond the wire, the wire's own work among it; all of "
+        "it in turns where cores are few. Rounds and bytes are counted. On hosts with cores of "
+        "their own the second term is D + rounds(P) (P - 1) o.",
         "",
         "| ranks | measured, ms | by the model, ms | | |",
         "|---|---|---|---|---|",

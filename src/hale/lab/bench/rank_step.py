@@ -59,19 +59,15 @@ def measure(*asked: Any) -> dict[str, Any]:
     ask = Asked(*asked)
     torch.set_num_threads(1)
     group = Group.join(TIMEOUT)
-    settings = _settings(ask)
-    trainer = Trainer(graph := synthetic(ask.entities), settings, extent=Ranked(graph, group))
+    graph = synthetic(ask.entities)
+    trainer = Trainer(graph, _settings(ask), extent=Ranked(graph, group))
     step = trainer.native_step
     assert isinstance(step, RankedStep)
     for _ in range(WARM_UP):
         trainer._step()
     group.sent.clear()
     group.calls.clear()
-    times = []
-    for _ in range(ask.steps):
-        began = time.perf_counter()
-        trainer._step()
-        times.append(time.perf_counter() - began)
+    times = _times(trainer, ask.steps)
     sent, calls = dict(group.sent), dict(group.calls)
     names = sorted(calls)
     total = group.all_reduce(torch.tensor([sent[name] for name in names] or [0]))
@@ -95,6 +91,39 @@ def measure(*asked: Any) -> dict[str, Any]:
         "peak_mb": memory,
     }
     group.leave()
+    return found
+
+
+def measure_process(threads: int, *asked: Any) -> dict[str, Any]:
+    """In one process without ranks: the median time of a step, and memory."""
+    ask = Asked(*asked)
+    torch.set_num_threads(threads)
+    trainer = Trainer(synthetic(ask.entities), _settings(ask))
+    _times(trainer, WARM_UP)
+    times = _times(trainer, ask.steps)
+    found = {"threads": threads, **ask._asdict(), "median_ms": 1e3 * statistics.median(times)}
+    return found | {"best_ms": 1e3 * min(times), "peak_mb": peak_mb()}
+
+
+def process_row(threads: int, ask: Asked) -> dict[str, Any]:
+    """The figures of one process of its own with so many threads."""
+    call = f"print(json.dumps(measure_process({threads}, *{tuple(ask)!r})))"
+    return _told(f"import json; from hale.lab.bench.rank_step import measure_process; {call}")
+
+
+def _settings(ask: Asked) -> Settings:
+    return make_settings(
+        dim=ask.dim, queries=ask.queries, block=ask.block, batch_size=ask.batch, epochs=1000
+    )
+
+
+def _times(trainer: Trainer, steps: int) -> list[float]:
+    """The seconds of each of some steps."""
+    found = []
+    for _ in range(steps):
+        began = time.perf_counter()
+        trainer._step()
+        found.append(time.perf_counter() - began)
     return found
 
 
