@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import html
+import itertools
 import json
 import re
 import time
@@ -19,6 +20,9 @@ from hale.answers.predictor import predict
 from hale.evaluation.calibration import ByQuestions
 from hale.evaluation.reliability import Reliability
 from hale.runs.run import Run
+from hale.serve.map.atlas import Atlas
+from hale.serve.map.clusters import Cluster, Trait
+from hale.serve.map.map_file import Layout
 from hale.serve.pages import rendering
 from hale.serve.pages.explorer import Explorer
 from hale.serve.pages.rendering import check_bundle, link, percent
@@ -378,3 +382,28 @@ def test_probabilities_for_people(value: float, text: str) -> None:
 def test_addresses_carry_any_name() -> None:
     assert link("/entity", name="a/b?c#d&e") == "/entity?name=a%2Fb%3Fc%23d%26e"
     assert link("/ask", head=None) == "/ask"
+
+
+def test_a_layout_that_is_exchanged_meanwhile_is_not_mixed_with_the_other(
+    browser: TestClient, explorer: Explorer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever looks twice would find another: kind and version, clusters and their names."""
+    few = explorer.atlas.layout
+    count = len(few.xy)
+    own = tuple(Cluster(1, 0.0, 0.0, (Trait("own", True, f"c{n}", 1, 1),)) for n in range(count))
+    many = Layout("tsne", few.xy + 1, np.arange(count), own)
+    turns = itertools.cycle((few, many))
+    monkeypatch.setattr(Atlas, "layout", property(lambda _atlas: next(turns)), raising=False)
+    for _ in range(2):
+        text = browser.get("/map/points").content
+        size = int.from_bytes(text[:4], "little")
+        head = json.loads(text[4 : 4 + size])
+        assert head["version"].partition("-")[0] == head["kind"]
+        told = browser.get("/map/status").json()
+        kind = {"pca": "principal components", "tsne": "t-SNE"}[told["version"].partition("-")[0]]
+        assert f"by {kind}" in told["text"]
+        ids = np.arange(count, dtype="<u4").tobytes()
+        rows = browser.post("/map/selection.tsv", content=ids).text.splitlines()
+        names = [row.split("\t")[3] for row in rows[1:]]
+        x = np.array([row.split("\t")[4] for row in rows[1:]], dtype=np.float64)
+        assert (x > few.xy[:, 0] + 0.5).tolist() == ["own: c" in name for name in names]

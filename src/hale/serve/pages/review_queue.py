@@ -48,7 +48,8 @@ class ReviewQueue:
                 return self._running
             self._give_up()
             self._running = Search(relation)
-            threading.Thread(target=self._find, args=(self._running,), daemon=True).start()
+            # No daemon: it ends soon once it is over, and cut off inside PyTorch it would crash.
+            threading.Thread(target=self._find, args=(self._running,)).start()
             return self._running
 
     def give_up(self) -> None:
