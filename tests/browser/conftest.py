@@ -57,10 +57,12 @@ class Server:
         assert self.opening, "hale explore printed no address"
         self.address = self.opening.partition("/?")[0]
 
-    def end(self, how: signal.Signals = signal.SIGINT) -> None:
+    def end(self, how: signal.Signals = signal.SIGINT) -> int:
+        """Send a signal, and tell the status that it ends with."""
         assert self.process is not None
         self.process.send_signal(how)
-        self.process.communicate(timeout=60)
+        self.process.communicate(timeout=120)
+        return self.process.returncode
 
 
 @pytest.fixture
@@ -75,7 +77,7 @@ def serve() -> Iterator[Callable[[Path], Server]]:
     yield start
     for server in started:
         if server.process is not None and server.process.poll() is None:
-            server.end()
+            server.end(signal.SIGKILL)
 
 
 @pytest.fixture(scope="session")
@@ -88,6 +90,14 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
         command = [sys.executable, "-m", "hale", "train", "wordnet", "--budget", "12s"]
         subprocess.run([*command, "--out", str(target)], check=True, capture_output=True)
     return target
+
+
+@pytest.fixture(scope="session")
+def shown(demo: Path) -> Iterator[Server]:
+    """A server of the demo, for those who only look."""
+    server = Server(demo)
+    yield server
+    server.end(signal.SIGKILL)
 
 
 @pytest.fixture
