@@ -28,6 +28,7 @@ FLAGS = (
     *("--disable-sync", "--disable-dev-shm-usage"),
 )
 SCRIPT = "<img src=x onerror=\"document.title='broken'\"><script>document.title='broken'</script>"
+LONG = "long" * 100
 
 
 class Server:
@@ -108,8 +109,8 @@ def run(demo: Path, tmp_path: Path) -> Path:
 
 @pytest.fixture
 def odd_run(tmp_path: Path) -> Path:
-    """A run some of whose names are made of markup."""
-    names = [f"p{i}" for i in range(30)] + [SCRIPT, "a/b?c#d&e"]
+    """A run some of whose names are made of markup, and one is very long."""
+    names = [f"p{i}" for i in range(30)] + [SCRIPT, "a/b?c#d&e", LONG]
     ids = np.arange(len(names) - 1)
     facts = np.stack([ids, ids * 0, ids + 1], axis=1)
     return save(tmp_path / "odd", names, facts, labels={SCRIPT: "<b>bold</b>"})

@@ -26,7 +26,7 @@ from hale.serve.map.projection import tsne
 from hale.serve.opening import open_browser as open_in_browser
 from hale.serve.pages.rendering import STATIC
 from hale.serve.review import Review
-from tests.browser.conftest import SCRIPT, Server, many
+from tests.browser.conftest import LONG, SCRIPT, Server, many
 
 pytestmark = pytest.mark.browser
 
@@ -454,13 +454,15 @@ def test_a_moving_map_is_thinned_and_whole_at_rest(
 def test_readable_from_phone_to_wall(serve: Serve, open_browser: Open, odd_run: Path) -> None:
     server, browser = serve(odd_run), open_browser(3840, 2160)
     browser.get(server.opening)
-    asked = "/ask?head=p3&relation=next%20%3Ci%3E"
+    views = ["/", "/entity?name=p3", "/ask?head=p3&relation=next%20%3Ci%3E", "/review", "/run"]
+    views += [f"/?entity={LONG}", f"/entity?name={LONG}"]
+    views.append(f"/ask?head={LONG}&relation=next%20%3Ci%3E")
     for width, dark in itertools.product((400, 3840), (False, True)):
         size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False}
         browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [scheme]})
-        for path in ("/", "/entity?name=p3", asked, "/review", "/run"):
+        for path in views:
             browser.get(server.address + path)
             settled(browser)
             wide, letters, colour = browser.execute_script(
@@ -468,7 +470,7 @@ def test_readable_from_phone_to_wall(serve: Serve, open_browser: Open, odd_run: 
                 "return [document.documentElement.scrollWidth, parseFloat(style.fontSize),"
                 " style.backgroundColor]"
             )
-            assert wide <= width, f"{path} is {wide} pixels wide"
+            assert wide <= width, f"{path[:40]} is {wide} pixels wide"
             assert 15 <= letters <= 24
             light = sum(int(part) for part in colour.strip("rgb()").split(",")[:3]) > 384
             assert light != dark

@@ -156,9 +156,10 @@ class MapPage {
     this.stage.dataset.whole = String(Math.round(took));
   }
 
-  /** Pixels of a point: larger where there are few, and from near. */
+  /** Pixels of a point: larger where there are few, on a large screen, and from near. */
   private size(): number {
-    const few = 420 / Math.sqrt(Math.max(1, this.points.count));
+    const large = Math.max(1, Math.sqrt((this.camera.width * this.camera.height) / 1.2e6));
+    const few = (large * 420) / Math.sqrt(Math.max(1, this.points.count));
     return Math.min(Math.max(few, 1.6) * Math.sqrt(Math.max(1, this.camera.zoom)) ** 0.8, 14);
   }
 

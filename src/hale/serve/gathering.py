@@ -50,6 +50,8 @@ class Gatherer:
 
     def close(self) -> None:
         """Take no more queries."""
+        if self._pause is not None:
+            self._pause.cancel()
         self._thread.shutdown(wait=False, cancel_futures=True)
 
     async def ask(self, query: Asked, k: int, known: str) -> Json | None:

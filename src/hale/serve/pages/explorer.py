@@ -46,8 +46,8 @@ class Explorer:
 
         self.atlas.take_graph(service.graph)
         self.finder = service.finder
-        self.queue = ReviewQueue(service.run)
         self.service = service
+        self.queue = ReviewQueue(service.run, self.sure)
 
     @property
     def calibration(self) -> Calibration | None:
