@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
+import torch
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -127,11 +129,11 @@ def test_who_was_answered_together_is_waited_for_a_moment(
 
     def noted(_service: Service, batch: list[Waiting]) -> list[Json | None]:
         passes.append([one.query for one in batch])
-        time.sleep(0.2)  # of which a tenth is enough to ask again
+        time.sleep(0.1)
         return [{} for _ in batch]
 
     monkeypatch.setattr(gathering, "answers_together", noted)
-    monkeypatch.setattr(gathering, "PAUSE", 0.5)
+    monkeypatch.setattr(gathering, "PAUSE", 10.0)  # a second: enough on any machine
     first, one, other, gone = ((name, "next", None) for name in NAMES[:4])
 
     async def again(gatherer: Gatherer, query: Asked, times: int, wait: float) -> None:
@@ -148,3 +150,25 @@ def test_who_was_answered_together_is_waited_for_a_moment(
 
     asyncio.run(ask_all())
     assert passes == [[first], [one, other, gone], [one, other], [one, other]]
+
+
+def test_a_pass_leaves_a_core(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    """To who reads requests and writes answers, however many passes there are."""
+    threads: list[int] = []
+
+    def noted(_service: Service, batch: list[Waiting]) -> list[Json | None]:
+        threads.append(torch.get_num_threads())
+        return [{} for _ in batch]
+
+    monkeypatch.setattr(gathering, "answers_together", noted)
+
+    async def ask_twice() -> None:
+        gatherer = Gatherer(service, Bounds())
+        for _ in range(2):
+            await gatherer.ask(("p1", "next", None), 1, "mark")
+        gatherer.close()
+
+    with ThreadPoolExecutor(1) as pool:  # what a new thread starts with
+        before = pool.submit(torch.get_num_threads).result()
+    asyncio.run(ask_twice())
+    assert threads == [max(1, before - 1)] * 2

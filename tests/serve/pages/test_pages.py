@@ -418,3 +418,13 @@ def test_a_layout_that_is_exchanged_meanwhile_is_not_mixed_with_the_other(
 )
 def test_settings_for_people(value: object, text: str) -> None:
     assert plain(value) == text
+
+
+def test_a_fact_of_train_is_told_to_be_judged_as_if_hidden(browser: TestClient) -> None:
+    for path, told in (
+        ("/ask?head=p6&relation=next", True),
+        ("/ask?head=p6&relation=next&known=drop", False),
+        ("/why?head=p6&relation=next&tail=p7", True),
+        ("/why?head=p8&relation=next&tail=p9", False),
+    ):
+        assert (ByQuestions.of_train in browser.get(path, headers=HTMX).text) == told, path
