@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable
+from collections.abc import Collection
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -65,7 +65,7 @@ class Explorer:
         found = self.calibration
         return None if found is None else found.meaning
 
-    def meaning_among(self, splits: Iterable[str | None]) -> str | None:
+    def meaning_among(self, splits: Collection[str | None]) -> str | None:
         """The same beside facts of these splits: those of train are judged as if hidden."""
         found = self.calibration
         if found is None or "train" not in splits:
