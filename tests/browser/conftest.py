@@ -28,6 +28,7 @@ FLAGS = (
     *("--disable-sync", "--disable-dev-shm-usage"),
 )
 SCRIPT = "<img src=x onerror=\"document.title='broken'\"><script>document.title='broken'</script>"
+LONG = "long" * 100
 
 
 class Server:
@@ -57,10 +58,12 @@ class Server:
         assert self.opening, "hale explore printed no address"
         self.address = self.opening.partition("/?")[0]
 
-    def end(self, how: signal.Signals = signal.SIGINT) -> None:
+    def end(self, how: signal.Signals = signal.SIGINT) -> int:
+        """Send a signal, and tell the status that it ends with."""
         assert self.process is not None
         self.process.send_signal(how)
-        self.process.communicate(timeout=60)
+        self.process.communicate(timeout=120)
+        return self.process.returncode
 
 
 @pytest.fixture
@@ -75,7 +78,7 @@ def serve() -> Iterator[Callable[[Path], Server]]:
     yield start
     for server in started:
         if server.process is not None and server.process.poll() is None:
-            server.end()
+            server.end(signal.SIGKILL)
 
 
 @pytest.fixture(scope="session")
@@ -90,6 +93,14 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return target
 
 
+@pytest.fixture(scope="session")
+def shown(demo: Path) -> Iterator[Server]:
+    """A server of the demo, for those who only look."""
+    server = Server(demo)
+    yield server
+    server.end(signal.SIGKILL)
+
+
 @pytest.fixture
 def run(demo: Path, tmp_path: Path) -> Path:
     """The demo in a folder of one's own."""
@@ -98,8 +109,8 @@ def run(demo: Path, tmp_path: Path) -> Path:
 
 @pytest.fixture
 def odd_run(tmp_path: Path) -> Path:
-    """A run some of whose names are made of markup."""
-    names = [f"p{i}" for i in range(30)] + [SCRIPT, "a/b?c#d&e"]
+    """A run some of whose names are made of markup, and one is very long."""
+    names = [f"p{i}" for i in range(30)] + [SCRIPT, "a/b?c#d&e", LONG]
     ids = np.arange(len(names) - 1)
     facts = np.stack([ids, ids * 0, ids + 1], axis=1)
     return save(tmp_path / "odd", names, facts, labels={SCRIPT: "<b>bold</b>"})

@@ -193,3 +193,28 @@ def test_questions_are_answered_while_torch_is_imported(monkeypatch: pytest.Monk
     assert asyncio.run(asked()) == "told again"
     assert threads == [1]  # in the thread that computed before it was whole
     limits.close()
+
+
+def test_a_question_that_outlives_its_server(caplog: pytest.LogCaptureFixture) -> None:
+    """Its thread ends when it ends, and complains to nobody."""
+    limits = Limits(Bounds(at_once=1))
+    begun, go = threading.Event(), threading.Event()
+    ended = threading.Event()
+
+    def question(_check: Check) -> None:
+        begun.set()
+        assert go.wait(60)
+
+    async def asked() -> None:
+        waiting = asyncio.ensure_future(limits.ask(question))
+        assert await asyncio.to_thread(begun.wait, 60)
+        waiting.cancel()
+        await asyncio.wait([waiting])
+
+    asyncio.run(asked())
+    after = limits._quick.threads.submit(ended.set)  # in the same thread, behind it
+    go.set()
+    after.result(60)
+    assert ended.is_set()
+    assert caplog.records == []
+    limits.close()

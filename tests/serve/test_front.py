@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import signal
 import socket
 import threading
 import time
+from collections.abc import MutableMapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -149,3 +152,95 @@ def test_a_run_that_cannot_be_loaded_ends_the_server(
         assert ended.wait(60)
         assert str(app.failure) == "gone"
         assert client.get("/run").status_code == 500
+
+
+def asked_for(app: Front, path: str) -> tuple[asyncio.Task[None], list[int]]:
+    """A request of one's own, and the statuses that it is answered with."""
+    told: list[int] = []
+    request = {
+        "type": "http",
+        "method": "GET",
+        "path": path,
+        "query_string": b"",
+        "headers": [(b"host", b"127.0.0.1"), (b"authorization", f"Bearer {TOKEN}".encode())],
+    }
+
+    async def receive() -> dict[str, object]:
+        await asyncio.Event().wait()
+        return {}
+
+    async def send(message: MutableMapping[str, Any]) -> None:
+        if message["type"] == "http.response.start":
+            told.append(message["status"])
+
+    return asyncio.ensure_future(app(request, receive, send)), told
+
+
+def test_who_stops_waiting_leaves_the_run_to_the_others(explorer: Explorer, folder: Path) -> None:
+    may_load = threading.Event()
+
+    def load() -> Service:
+        may_load.wait(60)
+        return Service(load_run(folder))
+
+    async def several() -> list[int]:
+        app = Front(explorer, load, token=TOKEN, host="127.0.0.1")
+        async with app.app.router.lifespan_context(app.app):
+            (one, _), (other, told) = asked_for(app, "/run"), asked_for(app, "/run")
+            await asyncio.sleep(0.05)  # both wait
+            one.cancel()
+            await asyncio.wait([one])
+            may_load.set()
+            await asyncio.wait_for(other, 60)
+            return told
+
+    assert asyncio.run(several()) == [200]
+
+
+def test_a_server_that_ends_while_its_run_is_loaded(
+    explorer: Explorer, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody is told of a failure; the thread is not cut off, which inside PyTorch is a crash."""
+    raised: list[int] = []
+    monkeypatch.setattr(signal, "raise_signal", raised.append)
+    may_load, loading = threading.Event(), threading.Event()
+
+    def load() -> Service:
+        loading.set()
+        may_load.wait(60)
+        raise RunError("gone")
+
+    async def ended() -> None:
+        app = Front(explorer, load, token=TOKEN, host="127.0.0.1")
+        async with app.app.router.lifespan_context(app.app):
+            waiting, _ = asked_for(app, "/run")
+            assert await asyncio.to_thread(loading.wait, 60)
+            waiting.cancel()  # as the server does that ends
+        (thread,) = (one for one in threading.enumerate() if one.name == "hale-load")
+        assert not thread.daemon
+        may_load.set()
+        thread.join(60)
+        assert not thread.is_alive()
+        assert app.failure is None
+
+    asyncio.run(ended())
+    assert raised == []
+
+
+def test_a_server_that_ends_before_loads_nothing(
+    explorer: Explorer, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(front, "PATIENCE", 60.0)
+    loaded: list[bool] = []
+
+    def load() -> Service:
+        loaded.append(True)
+        return Service(load_run(folder))
+
+    began = time.monotonic()
+    with TestClient(Front(explorer, load, token=TOKEN, host="127.0.0.1"), base_url=HERE):
+        pass
+    while any(one.name == "hale-load" for one in threading.enumerate()):
+        assert time.monotonic() - began < 30
+        time.sleep(0.01)
+    assert loaded == []

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
+import torch
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -116,3 +119,56 @@ def test_a_failure_reaches_who_waits(service: Service, monkeypatch: pytest.Monke
         gatherer.close()
 
     asyncio.run(ask())
+
+
+def test_who_was_answered_together_is_waited_for_a_moment(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two ask again and again, a third is gone: the two go together, and do not wait for ever."""
+    passes: list[list[Asked]] = []
+
+    def noted(_service: Service, batch: list[Waiting]) -> list[Json | None]:
+        passes.append([one.query for one in batch])
+        time.sleep(0.1)
+        return [{} for _ in batch]
+
+    monkeypatch.setattr(gathering, "answers_together", noted)
+    monkeypatch.setattr(gathering, "PAUSE", 10.0)  # a second: enough on any machine
+    first, one, other, gone = ((name, "next", None) for name in NAMES[:4])
+
+    async def again(gatherer: Gatherer, query: Asked, times: int, wait: float) -> None:
+        for _ in range(times):
+            await gatherer.ask(query, 1, "mark")
+            await asyncio.sleep(wait)
+
+    async def ask_all() -> None:
+        gatherer = Gatherer(service, Bounds())
+        asks = [again(gatherer, first, 1, 0), again(gatherer, one, 3, 0)]
+        asks += [again(gatherer, other, 3, 0.01), again(gatherer, gone, 1, 0)]
+        await asyncio.gather(*asks)
+        gatherer.close()
+
+    asyncio.run(ask_all())
+    assert passes == [[first], [one, other, gone], [one, other], [one, other]]
+
+
+def test_a_pass_leaves_a_core(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    """To who reads requests and writes answers, however many passes there are."""
+    threads: list[int] = []
+
+    def noted(_service: Service, batch: list[Waiting]) -> list[Json | None]:
+        threads.append(torch.get_num_threads())
+        return [{} for _ in batch]
+
+    monkeypatch.setattr(gathering, "answers_together", noted)
+
+    async def ask_twice() -> None:
+        gatherer = Gatherer(service, Bounds())
+        for _ in range(2):
+            await gatherer.ask(("p1", "next", None), 1, "mark")
+        gatherer.close()
+
+    with ThreadPoolExecutor(1) as pool:  # what a new thread starts with
+        before = pool.submit(torch.get_num_threads).result()
+    asyncio.run(ask_twice())
+    assert threads == [max(1, before - 1)] * 2

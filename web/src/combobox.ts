@@ -68,7 +68,8 @@ export function combobox(box: HTMLElement): void {
     } else if (event.key === "Enter" && shown && count && listed === input.value.trim()) {
       choose(options()[Math.max(0, active)].dataset.value!);
     } else if (event.key === "Enter" && (shown || box.dataset.first)) {
-      // quicker than the list: it is waited for, and its first taken
+      // quicker than the list: it is waited for, and its first taken; nobody else asks meanwhile
+      window.clearTimeout(timer);
       void look().then(() => {
         const first = options()[0];
         if (first && listed === input.value.trim()) choose(first.dataset.value!);

@@ -156,9 +156,10 @@ class MapPage {
     this.stage.dataset.whole = String(Math.round(took));
   }
 
-  /** Pixels of a point: larger where there are few, and from near. */
+  /** Pixels of a point: larger where there are few, on a large screen, and from near. */
   private size(): number {
-    const few = 420 / Math.sqrt(Math.max(1, this.points.count));
+    const large = Math.max(1, Math.sqrt((this.camera.width * this.camera.height) / 1.2e6));
+    const few = (large * 420) / Math.sqrt(Math.max(1, this.points.count));
     return Math.min(Math.max(few, 1.6) * Math.sqrt(Math.max(1, this.camera.zoom)) ** 0.8, 14);
   }
 
@@ -183,7 +184,10 @@ class MapPage {
   private card(point: number): Promise<Card> {
     if (!this.cards.has(point)) {
       if (this.cards.size > 5000) this.cards.clear();
-      const found = fetch(`/map/entity?id=${point}`).then((answer) => answer.json() as Promise<Card>);
+      const found = fetch(`/map/entity?id=${point}`).then((answer) =>
+        answer.ok ? (answer.json() as Promise<Card>) : Promise.reject(new Error(answer.statusText)),
+      );
+      found.catch(() => this.cards.delete(point)); // asked again when it is hovered again
       this.cards.set(point, found);
     }
     return this.cards.get(point)!;
@@ -199,8 +203,8 @@ class MapPage {
       this.tip.hidden = true;
       return;
     }
-    const card = await this.card(point);
-    if (this.hovered !== point) return;
+    const card = await this.card(point).catch(() => null);
+    if (!card || this.hovered !== point) return;
     const facts = `${card.degree} ${card.degree === 1 ? "fact" : "facts"}`;
     this.tip.textContent = card.label ? `${card.label} · ${card.name} · ${facts}` : `${card.name} · ${facts}`;
     this.tip.hidden = false;
@@ -410,6 +414,11 @@ class MapPage {
       if (target?.dataset.do === "close") this.close();
       if (target?.dataset.do === "download") void this.download();
       if (target?.dataset.do === "choose") void this.choose(Number(target.dataset.point), true);
+    });
+    element("panel").addEventListener("keydown", (event) => {
+      if (event.key !== "Escape") return;
+      this.close();
+      surface.focus();
     });
     element("map-search").addEventListener("chosen", (event) => {
       void this.choose((event as CustomEvent<string>).detail, true);

@@ -18,6 +18,7 @@ from hale.answers.stream import AnswerStream
 from hale.data.graph import SPLITS, Graph, Ids
 from hale.errors import InputError, UnknownNameError
 from hale.evaluation.calibration import Judge, calibration_of, judge_of, kept_calibration
+from hale.evaluation.calibration.listing import Listed, Listing
 from hale.evaluation.candidates import Candidates
 from hale.evaluation.limits import Limits, candidates_of, refuse_nobody
 from hale.runs.run import Run, RunSource, open_run
@@ -146,8 +147,16 @@ def _find_all(
 ) -> Iterator[AnswerArrays]:
     check(k, known, above)
     for start in range(0, len(queries), scorer.chunk):
-        found = _find(scorer, run.graph, queries[start : start + scorer.chunk], k, known)
-        yield found if sure is None else _with_probabilities(found, sure, above)
+        part = queries[start : start + scorer.chunk]
+        listing = None if sure is None else _listing(scorer, run.graph, part, k, sure)
+        found = _find(scorer, run.graph, part, k, known, listing)
+        if sure is not None:
+            listed = None
+            if listing is not None:
+                number = np.cumsum(part[:, RELATION] != OPEN) - 1  # among the queries for entities
+                listed = Listed(listing.lists(), number[found.query])
+            found = _with_probabilities(found, sure, above, listed)
+        yield found
 
 
 def _calibration(run: Run, above: float | None) -> Judge | None:
@@ -156,9 +165,22 @@ def _calibration(run: Run, above: float | None) -> Judge | None:
     return None if found is None else judge_of(run, found)
 
 
-def _with_probabilities(found: AnswerArrays, sure: Judge, above: float | None) -> AnswerArrays:
+def _listing(scorer: Scorer, graph: Graph, queries: Ids, k: int, sure: Judge) -> Listing | None:
+    """What sees the scores of queries for entities while they are made, for their probabilities.
+
+    None where candidates are others than those that probabilities rest on.
+    """
+    asked = queries[queries[:, RELATION] != OPEN]
+    if scorer.candidates.limited or not len(asked):
+        return None
+    return sure.listing(*_questions(graph, asked), min(k, len(graph.entities)))
+
+
+def _with_probabilities(
+    found: AnswerArrays, sure: Judge, above: float | None, listed: Listed | None
+) -> AnswerArrays:
     """The answers with their probabilities; of a threshold, those that reach it."""
-    probability = sure.answers(found.triples, found.place)
+    probability = sure.answers(found.triples, found.place, listed)
     keep = np.flatnonzero(probability >= (0.0 if above is None else above))
     return replace(
         found,
@@ -182,12 +204,14 @@ def check(k: int, known: Known = "mark", above: float | None = None) -> None:
         raise InputError(f"A probability lies between 0 and 1, got {above:g}.")
 
 
-def _find(scorer: Scorer, graph: Graph, queries: Ids, k: int, known: Known) -> AnswerArrays:
+def _find(
+    scorer: Scorer, graph: Graph, queries: Ids, k: int, known: Known, listing: Listing | None
+) -> AnswerArrays:
     """One chunk: queries for entities in one table of scores, those for relations in another."""
     place = (queries == OPEN).argmax(axis=1)
     parts = []
     for rows, find in (
-        (np.flatnonzero(place != RELATION), _find_entities),
+        (np.flatnonzero(place != RELATION), partial(_find_entities, listing=listing)),
         (np.flatnonzero(place == RELATION), _find_relations),
     ):
         if not len(rows):
@@ -211,17 +235,28 @@ def _find(scorer: Scorer, graph: Graph, queries: Ids, k: int, known: Known) -> A
     )
 
 
-def _find_entities(
-    scorer: Scorer, graph: Graph, queries: Ids, k: int, known: Known
-) -> tuple[Scores, Ids]:
+def _questions(graph: Graph, queries: Ids) -> tuple[Ids, Ids]:
+    """What is given in queries for entities, and the relations below 2R: (n, 3) -> (n,), (n,)."""
     asks_head = queries[:, HEAD] == OPEN  # the reciprocal relation asks for heads
     given = np.where(asks_head, queries[:, TAIL], queries[:, HEAD])
-    relations = queries[:, RELATION] + asks_head * len(graph.relations)
+    return given, queries[:, RELATION] + asks_head * len(graph.relations)
+
+
+def _find_entities(
+    scorer: Scorer,
+    graph: Graph,
+    queries: Ids,
+    k: int,
+    known: Known,
+    *,
+    listing: Listing | None = None,
+) -> tuple[Scores, Ids]:
+    given, relations = _questions(graph, queries)
     without = graph.known_answers if known == "drop" else None
     k = min(k, len(graph.entities))
     values = np.full((len(given), k), -np.inf, dtype=np.float32)
     answers = np.zeros((len(given), k), dtype=np.int64)
-    for rows, scores, entities in scorer.best_entities(given, relations, k, without):
+    for rows, scores, entities in scorer.best_entities(given, relations, k, without, listing):
         found = scores.shape[1]
         values[rows, :found], answers[rows, :found] = scores, entities
     return values, answers

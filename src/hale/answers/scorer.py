@@ -12,7 +12,12 @@ from torch import Tensor
 from hale.data.keys import Ids
 from hale.data.known_answers import KnownAnswers
 from hale.engine.topk import top
-from hale.evaluation.candidate_scores import CandidateScores, best_candidates, score_candidates
+from hale.evaluation.candidate_scores import (
+    CandidateScores,
+    Onlooker,
+    best_candidates,
+    score_candidates,
+)
 from hale.evaluation.candidates import Candidates
 from hale.evaluation.cardinality_rule import rule_of
 from hale.evaluation.spans import chunk_size, refuse_non_finite, spans_of, width_of
@@ -61,14 +66,19 @@ class Scorer:
             yield block
 
     def best_entities(
-        self, given: Ids, relations: Ids, k: int, without: KnownAnswers | None = None
+        self,
+        given: Ids,
+        relations: Ids,
+        k: int,
+        without: KnownAnswers | None = None,
+        beside: Onlooker | None = None,
     ) -> Iterator[tuple[Ids, Scores, Ids]]:
         """The k best answers to a chunk of queries after the other: -> (b, j), (b, j), best first.
 
         Which of the queries they are comes first, (b,); see ``best_candidates``.
         """
         for rows, values, entities in best_candidates(
-            self.model, given, relations, k, self.candidates, without, self.rule
+            self.model, given, relations, k, self.candidates, without, self.rule, beside
         ):
             yield rows, *self._told(values, entities)
 

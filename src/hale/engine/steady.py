@@ -38,7 +38,9 @@ def steady(compare: Compare, queries: Tensor, entities: Tensor, beside: Tensor |
     if not more_rows and not more_columns:
         return compare(queries, entities, beside)
     rows = functional.pad(queries, (0, 0, 0, more_rows))
-    columns = functional.pad(entities, (0, 0, 0, more_columns))
+    columns = entities  # filling up by nothing would copy them
+    if more_columns:
+        columns = functional.pad(entities, (0, 0, 0, more_columns))
     if beside is not None and more_rows:
         beside = torch.cat((beside, beside.new_ones(more_rows, *beside.shape[1:])))
     scores = compare(rows, columns, beside)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 import torch
@@ -144,6 +144,15 @@ def _gathered(
             yield CandidateScores(mine, scores, some, (here, there), span == spans[-1])
 
 
+class Onlooker(Protocol):
+    """Somebody else who has use for the blocks of a pass, and looks up answers in some facts."""
+
+    known: KnownAnswers
+
+    def add(self, block: CandidateScores) -> None:
+        """Look at a block, and leave it as it is."""
+
+
 class BestOf:
     """The k best candidates of some queries (n,), (n,), from their blocks, under a rule or none.
 
@@ -217,17 +226,23 @@ def best_candidates(
     candidates: Candidates,
     without: KnownAnswers | None = None,
     rule: CardinalityRule | None = None,
+    beside: Onlooker | None = None,
 ) -> Iterator[tuple[Ids, Tensor, Tensor]]:
     """The k best answers to queries (n,), (n,), a chunk of them after the other, best first.
 
     -> which of the queries (b,), scores (b, j) and entities (b, j), j at most k. A place that no
     candidate fills is minus infinity, and so is what the model rules out; a query without
     candidates does not come. The answers that ``without`` knows of are left out. Under a ``rule``
-    the order is its own, and the scores are still those of the model.
+    the order is its own, and the scores are still those of the model. Who stands ``beside`` sees
+    every block before answers are left out.
     """
     best = BestOf(k, given, relations, rule, model.entity.group)
-    for block in score_candidates(model, given, relations, candidates, without):
-        block.scores.index_put_(block.known, block.scores.new_tensor(-torch.inf))
+    known = beside.known if without is None and beside is not None else without
+    for block in score_candidates(model, given, relations, candidates, known):
+        if beside is not None:
+            beside.add(block)
+        if without is not None:
+            block.scores.index_put_(block.known, block.scores.new_tensor(-torch.inf))
         found = best.add(block)
         if found is not None:
             values, entities = found

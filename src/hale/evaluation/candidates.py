@@ -38,6 +38,11 @@ class Candidates:
         self.anything = anything
         self.among = None if among is None else np.unique(among)
 
+    @property
+    def limited(self) -> bool:
+        """Whether whoever asks has made them others than train does."""
+        return type(self) is not Candidates or self.anything or self.among is not None
+
     def open(self, relation: int) -> bool:
         """Whether new answers are mostly new to that side, or too few facts tell.
 

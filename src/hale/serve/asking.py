@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -179,11 +180,17 @@ class _Lane:
 
         loop = asyncio.get_running_loop()
         inner = self.threads.submit(compute)
-        inner.add_done_callback(lambda _: loop.call_soon_threadsafe(self._leave))
+        inner.add_done_callback(lambda _: tell(loop, self._leave))
         return asyncio.wrap_future(inner)
 
     def _leave(self) -> None:
         self.held -= 1
+
+
+def tell(loop: asyncio.AbstractEventLoop, function: Callable[..., object], *args: Any) -> None:
+    """Call from a thread what belongs to a loop; one that has ended has nobody to tell."""
+    with suppress(RuntimeError):
+        loop.call_soon_threadsafe(function, *args)
 
 
 def _on_one_core() -> None:

@@ -19,7 +19,7 @@ from starlette.types import Receive, Scope, Send
 
 from hale.errors import HaleError
 from hale.serve.access import Access
-from hale.serve.asking import Bodies, Bounds, Limits
+from hale.serve.asking import Bodies, Bounds, GivenUp, Limits
 from hale.serve.pages import early_routes, late_routes
 from hale.serve.pages.explorer import Explorer
 from hale.serve.problems import Problem, answer_problem
@@ -78,18 +78,21 @@ class Front:
 
     async def _later(self, scope: Scope, receive: Receive, send: Send) -> None:
         self._seen.set()
-        inner = await asyncio.wrap_future(self._inner)
+        # who is cancelled here leaves the run to the others that wait for it
+        inner = await asyncio.shield(asyncio.wrap_future(self._inner))
         scope["root_path"] = ""
         await inner(scope, receive, send)
 
     @asynccontextmanager
     async def _lifespan(self, _app: Starlette) -> AsyncIterator[None]:
-        threading.Thread(target=self._prepare, daemon=True).start()
+        # No daemon: a thread that is cut off inside PyTorch takes the whole process down with it.
+        threading.Thread(target=self._prepare, name="hale-load").start()
         yield
         self._over.set()
+        self._seen.set()
         self._limits.close()
         self.explorer.close()
-        if self._inner.done() and self.failure is None:
+        if self._inner.done() and self._inner.exception() is None:
             inner = self._inner.result()
             async with inner.router.lifespan_context(inner):  # begun and ended: what it ends counts
                 pass
@@ -98,8 +101,10 @@ class Front:
         """Load the run; where that fails, end the server, and whoever started it says why."""
         self._seen.wait(PATIENCE)
         try:
+            self._go_on()
             from hale.serve.app import create_app
 
+            self._go_on()
             service = self._load().prepared()
             self.explorer.take_service(service)
             inner = create_app(
@@ -110,11 +115,16 @@ class Front:
                 bounds=self._bounds,
             )
         except Exception as error:
-            self.failure = error
             self._inner.set_exception(error)
             if not self._over.is_set():
+                self.failure = error
                 signal.raise_signal(signal.SIGINT)
             return
         self._inner.set_result(inner)
         if not self._over.is_set():
             self.explorer.atlas.improve()
+
+    def _go_on(self) -> None:
+        """Raise where the server has ended: nobody waits for the run."""
+        if self._over.is_set():
+            raise GivenUp

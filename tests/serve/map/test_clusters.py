@@ -103,3 +103,40 @@ def test_there_and_back() -> None:
     one = Cluster(3, 0.5, -0.25, (Trait("r", True, None, 3, 4), Trait("s", False, "x", 3, 3)))
     assert Cluster.from_dict(one.as_dict()) == one
     assert one.name == "has r"
+
+
+def test_traits_are_counted_as_one_would_by_hand() -> None:
+    """Over a dictionary of who has which fact, on a graph drawn at random."""
+    rng = np.random.default_rng(1)
+    facts = np.unique(rng.integers(0, (40, 2, 6), size=(150, 3)), axis=0)
+    graph = Graph(
+        "drawn",
+        Vocabulary([f"e{i}" for i in range(40)], "entity"),
+        Vocabulary(["likes", "knows"], "relation"),
+        train=facts,
+        valid=facts[:0],
+        test=facts[:0],
+    )
+    cluster = rng.integers(-1, 3, size=40)
+    has: dict[tuple[str, bool, str | None], set[int]] = {}
+    for head, relation, tail in facts.tolist():
+        name = graph.relations[relation]
+        for who, outward, other in ((head, True, tail), (tail, False, head)):
+            has.setdefault((name, outward, None), set()).add(who)
+            has.setdefault((name, outward, f"e{other}"), set()).add(who)
+    told = describe(graph, rng.normal(size=(40, 2)).astype(np.float32), cluster)
+    assert sum(len(one.traits) for one in told) > 5
+    for number, one in enumerate(told):
+        mine = set(np.flatnonzero(cluster == number).tolist())
+        for trait in one.traits:
+            who = has[trait.relation, trait.outward, trait.other]
+            assert (trait.inside, trait.overall) == (len(who & mine), len(who))
+        rivals = [
+            float(_surprise(*np.array([[len(who & mine)], [len(who)], [len(mine)]]), 40)[0])
+            for (_, _, other), who in has.items()
+            if other is not None and len(who & mine) >= 3
+        ]
+        named = [t for t in one.traits if t.other is not None]
+        if named:
+            best = np.array([[named[0].inside], [named[0].overall], [len(mine)]])
+            assert float(_surprise(*best, 40)[0]) == max(rivals)

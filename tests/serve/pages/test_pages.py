@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import html
+import itertools
 import json
 import re
 import time
@@ -15,13 +16,18 @@ import numpy as np
 import pytest
 from starlette.testclient import TestClient
 
+from hale.answers.discovery import discover
 from hale.answers.predictor import predict
-from hale.evaluation.calibration import ByQuestions
+from hale.data.sources.labelled import triples_of
+from hale.evaluation.calibration import ByQuestions, calibration_of
 from hale.evaluation.reliability import Reliability
 from hale.runs.run import Run
+from hale.serve.map.atlas import Atlas
+from hale.serve.map.clusters import Cluster, Trait
+from hale.serve.map.map_file import Layout
 from hale.serve.pages import rendering
 from hale.serve.pages.explorer import Explorer
-from hale.serve.pages.rendering import check_bundle, link, percent
+from hale.serve.pages.rendering import check_bundle, link, percent, plain
 from hale.serve.review import REVIEW
 from hale.serve.upgrade import State
 from tests.serve.conftest import NAMES, SCRIPT
@@ -179,23 +185,24 @@ def hidden(text: str, name: str) -> str:
     return found[1]
 
 
-def test_review_decides_and_undoes(browser: TestClient, folder: Path) -> None:
+def test_review_decides_and_undoes(browser: TestClient, folder: Path, run: Run) -> None:
     text = queue(browser, "next")
-    fact = {name: hidden(text, name) for name in ("head", "relation", "tail")}
-    # all that is missing scores alike, and the first comes first
-    assert fact == {"head": "a/b?c#d&amp;e", "relation": "next", "tail": "p6"}
-    fact["head"] = html.unescape(fact["head"])
+    fact = {name: html.unescape(hidden(text, name)) for name in ("head", "relation", "tail")}
+    missing = [(one.head, "next", one.tail) for one in discover(run, ["next"], k=200)]
+    chances = calibration_of(run).probability_of(run, triples_of(missing, run.graph))
+    assert tuple(fact.values()) == missing[int(chances.argmax())]
     form = {**fact, "who": "ada", "queue": "next", "decision": "accept"}
     after = browser.post("/review/decide", data=form, headers=HTMX).text
     assert '<strong id="accepted">1</strong>' in after
-    assert (hidden(after, "head"), hidden(after, "tail")) != ("a/b?c#d&amp;e", "p6")
+    both = hidden(text, "head"), hidden(text, "tail")
+    assert (hidden(after, "head"), hidden(after, "tail")) != both
     assert len((folder / REVIEW).read_text().splitlines()) == 1
     accepted = browser.get("/review/accepted.tsv")
-    assert accepted.text == "head\trelation\ttail\na/b?c#d&e\tnext\tp6\n"
+    assert accepted.text == "head\trelation\ttail\n" + "\t".join(fact.values()) + "\n"
     assert 'filename="accepted.tsv"' in accepted.headers["content-disposition"]
     back = browser.post("/review/undo", data={"who": "ada", "queue": "next"}, headers=HTMX).text
     assert '<strong id="accepted">0</strong>' in back
-    assert (hidden(back, "head"), hidden(back, "tail")) == ("a/b?c#d&amp;e", "p6")
+    assert (hidden(back, "head"), hidden(back, "tail")) == both
 
 
 def test_a_decision_about_what_is_not_there_is_refused(browser: TestClient, folder: Path) -> None:
@@ -378,3 +385,46 @@ def test_probabilities_for_people(value: float, text: str) -> None:
 def test_addresses_carry_any_name() -> None:
     assert link("/entity", name="a/b?c#d&e") == "/entity?name=a%2Fb%3Fc%23d%26e"
     assert link("/ask", head=None) == "/ask"
+
+
+def test_a_layout_that_is_exchanged_meanwhile_is_not_mixed_with_the_other(
+    browser: TestClient, explorer: Explorer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever looks twice would find another: kind and version, clusters and their names."""
+    few = explorer.atlas.layout
+    count = len(few.xy)
+    own = tuple(Cluster(1, 0.0, 0.0, (Trait("own", True, f"c{n}", 1, 1),)) for n in range(count))
+    many = Layout("tsne", few.xy + 1, np.arange(count), own)
+    turns = itertools.cycle((few, many))
+    monkeypatch.setattr(Atlas, "layout", property(lambda _atlas: next(turns)), raising=False)
+    for _ in range(2):
+        text = browser.get("/map/points").content
+        size = int.from_bytes(text[:4], "little")
+        head = json.loads(text[4 : 4 + size])
+        assert head["version"].partition("-")[0] == head["kind"]
+        told = browser.get("/map/status").json()
+        kind = {"pca": "principal components", "tsne": "t-SNE"}[told["version"].partition("-")[0]]
+        assert f"by {kind}" in told["text"]
+        ids = np.arange(count, dtype="<u4").tobytes()
+        rows = browser.post("/map/selection.tsv", content=ids).text.splitlines()
+        names = [row.split("\t")[3] for row in rows[1:]]
+        x = np.array([row.split("\t")[4] for row in rows[1:]], dtype=np.float64)
+        assert (x > few.xy[:, 0] + 0.5).tolist() == ["own: c" in name for name in names]
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(30.00024927098093, "30.0002"), (True, "yes"), (4, "4"), ([], "none"), ([0.5, "x"], "0.5, x")],
+)
+def test_settings_for_people(value: object, text: str) -> None:
+    assert plain(value) == text
+
+
+def test_a_fact_of_train_is_told_to_be_judged_as_if_hidden(browser: TestClient) -> None:
+    for path, told in (
+        ("/ask?head=p6&relation=next", True),
+        ("/ask?head=p6&relation=next&known=drop", False),
+        ("/why?head=p6&relation=next&tail=p7", True),
+        ("/why?head=p8&relation=next&tail=p9", False),
+    ):
+        assert (ByQuestions.of_train in browser.get(path, headers=HTMX).text) == told, path

@@ -3,6 +3,7 @@
 base          a calibration, and what can be asked of it
 by_questions  learned from the answers to questions, as predictions ask them
 questions     which questions those are, and which of their answers are true
+listing       the best candidates of questions, from scores that are made once
 standing      where an answer stands among the candidates of its question
 cardinality   how many answers the queries of a relation have
 asked_fit     the probability of an answer, by how it stands

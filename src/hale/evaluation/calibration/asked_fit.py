@@ -12,10 +12,11 @@ from numpy.typing import NDArray
 from hale.data.graph import Graph, Split
 from hale.data.keys import Ids
 from hale.errors import InputError
+from hale.evaluation.calibration.listing import Lists
 from hale.evaluation.calibration.logistic import sigmoid
 from hale.evaluation.calibration.pooled import Pooled
 from hale.evaluation.calibration.questions import Questions, Shown, answers_shown, questions_of
-from hale.evaluation.calibration.standing import FEATURES, LISTED, Lists, Standings
+from hale.evaluation.calibration.standing import FEATURES, LISTED, Standings
 
 Floats = NDArray[np.float64]
 

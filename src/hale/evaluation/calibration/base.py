@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from hale.data.graph import Graph
 from hale.data.keys import Codes, Ids
+from hale.evaluation.calibration.listing import Listed, Listing
 from hale.runs.run import Run
 
 Floats = NDArray[np.float64]
@@ -33,11 +34,19 @@ class Judge(ABC):
     """A calibration together with the run that it belongs to, ready to be asked."""
 
     @abstractmethod
-    def answers(self, triples: Ids, asked: Codes) -> Floats:
+    def answers(self, triples: Ids, asked: Codes, listed: Listed | None = None) -> Floats:
         """Probabilities of answers, put into their queries: (n, 3) -> (n,).
 
-        ``asked`` (n,) is the column that each query left open: 0, 1 or 2.
+        ``asked`` (n,) is the column that each query left open: 0, 1 or 2. ``listed`` has what a
+        ``listing`` made for the questions of the answers for entities.
         """
+
+    def listing(self, given: Ids, relations: Ids, depth: int) -> Listing | None:  # noqa: ARG002
+        """What is to see the scores of questions (n,), (n,) while their ``depth`` best are found.
+
+        None where probabilities do not rest on other candidates.
+        """
+        return None
 
     @abstractmethod
     def claims(self, triples: Ids) -> Judgement:

@@ -13,6 +13,7 @@ from hale.data.keys import Codes, Ids
 from hale.errors import InputError
 from hale.evaluation.calibration.base import Calibration, Judge, Judgement
 from hale.evaluation.calibration.fits import MINIMUM, Fit, Fits
+from hale.evaluation.calibration.listing import Listed
 from hale.evaluation.calibration.scores import triple_scores
 from hale.models.base import LAST
 from hale.runs.run import Run
@@ -81,7 +82,12 @@ class _ScoreJudge(Judge):
     fits: Fits
     run: Run
 
-    def answers(self, triples: Ids, asked: Codes) -> Floats:  # noqa: ARG002
+    def answers(
+        self,
+        triples: Ids,
+        asked: Codes,  # noqa: ARG002
+        listed: Listed | None = None,  # noqa: ARG002
+    ) -> Floats:
         return self.claims(triples).probabilities
 
     def claims(self, triples: Ids) -> Judgement:

@@ -13,6 +13,7 @@ from hale.data.graph import Graph
 from hale.data.keys import Codes, Ids, pair_keys, pairs_of
 from hale.evaluation.calibration.asked_fit import Asked, AskedFit, ask, tells
 from hale.evaluation.calibration.base import Calibration, Judge, Judgement
+from hale.evaluation.calibration.listing import Listed, Listing
 from hale.evaluation.calibration.scores import triple_scores
 from hale.evaluation.calibration.standing import LISTED, Standings
 from hale.evaluation.reliability import Reliability
@@ -87,7 +88,11 @@ class QuestionJudge(Judge):
         """Made when first asked for: it looks at all of train."""
         return Standings(self.run)
 
-    def answers(self, triples: Ids, asked: Codes) -> Floats:
+    def listing(self, given: Ids, relations: Ids, depth: int) -> Listing:
+        """As many as are shown, and those that the features look at."""
+        return self.standings.listing(given, relations, depth=max(LISTED, depth))
+
+    def answers(self, triples: Ids, asked: Codes, listed: Listed | None = None) -> Floats:
         """Each as an answer to its question; relations that were asked for as claims."""
         found = np.empty(len(triples))
         claims = np.flatnonzero(asked == 1)
@@ -96,16 +101,23 @@ class QuestionJudge(Judge):
         rest = np.flatnonzero(asked != 1)
         if len(rest):
             given, relations, answers = self._questions(triples[rest], asked[rest] == 0)
-            sizes = (self.standings.num_entities, 2 * self.standings.num_relations)
-            keys, rows, counts = np.unique(
-                pair_keys(given, relations, sizes), return_inverse=True, return_counts=True
-            )
-            # As many as are shown are listed; one of a limited choice may stand deeper, and is then
-            # counted (``num_above``): what may answer is limited by who asks, not what is true.
-            depth = max(LISTED, int(counts.max()))
-            lists = self.standings.lists(*pairs_of(keys, sizes[1]), depth=depth)
+            if listed is None:
+                lists, rows = self._listed(given, relations)
+            else:
+                lists, rows = listed.lists, listed.rows[rest]
             found[rest] = self.fit.probabilities(self.standings, lists, rows, answers)
         return found
+
+    def _listed(self, given: Ids, relations: Ids) -> Listed:
+        """The lists of questions (m,), (m,), each made once."""
+        sizes = (self.standings.num_entities, 2 * self.standings.num_relations)
+        keys, rows, counts = np.unique(
+            pair_keys(given, relations, sizes), return_inverse=True, return_counts=True
+        )
+        # As many as are shown are listed; one of a limited choice may stand deeper, and is then
+        # counted (``num_above``): what may answer is limited by who asks, not what is true.
+        depth = max(LISTED, int(counts.max()))
+        return Listed(self.standings.lists(*pairs_of(keys, sizes[1]), depth=depth), rows)
 
     def claims(self, triples: Ids) -> Judgement:
         """Asked as the question with fewer answers; true if train holds it, or if more likely

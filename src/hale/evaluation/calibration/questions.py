@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 
 from hale.data.graph import SPLITS, Graph, Split
 from hale.data.keys import Ids, pair_keys, pairs_of
-from hale.evaluation.calibration.standing import LISTED, Lists, Standings
+from hale.evaluation.calibration.listing import Lists
+from hale.evaluation.calibration.standing import LISTED, Standings
 
 Floats = NDArray[np.float64]
 Labels = NDArray[np.bool_]

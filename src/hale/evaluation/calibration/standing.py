@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 
 from hale.data.keys import Ids, pair_keys, pairs_of
 from hale.evaluation.calibration.cardinality import Cardinality
+from hale.evaluation.calibration.listing import Listing, Lists
 from hale.evaluation.calibration.tally import Tally
 from hale.evaluation.candidate_scores import BestOf, columns_of, score_candidates
 from hale.evaluation.candidates import Candidates
 from hale.evaluation.cardinality_rule import rule_of
 from hale.evaluation.spans import chunk_size
-from hale.models.base import LAST
 from hale.objectives.scoring import scoring_of
 from hale.runs.run import Run
 
@@ -40,21 +40,6 @@ FEATURES = (
 )
 FAR = 10.0  # nats beyond which a difference tells no more
 CHUNK = 1 << 16  # pairs that are scored at once
-
-
-@dataclass(frozen=True)
-class Lists:
-    """The best candidates of questions that train does not know as answers, best first.
-
-    ``relations`` (n,) are below 2R, r + R asking for heads; ``known`` (n,) is how many answers of
-    each question train knows. A place that no candidate fills has a score of minus infinity.
-    """
-
-    given: Ids
-    relations: Ids
-    known: Ids
-    entities: Ids  # (n, K)
-    scores: Floats  # (n, K), as trained
 
 
 @dataclass(frozen=True)
@@ -88,29 +73,20 @@ class Standings:
         turned: Ids = (relations + self.num_relations) % (2 * self.num_relations)
         return turned
 
+    def listing(self, given: Ids, relations: Ids, *, depth: int = LISTED) -> Listing:
+        """The best ``depth`` candidates of questions (n,), (n,), of blocks that are handed on."""
+        best = BestOf(depth, given, relations, self.rule, self.model.entity.group)
+        return Listing(given, relations, depth, known=self.known, best=best, trained=self._trained)
+
     @torch.inference_mode()
     def lists(self, given: Ids, relations: Ids, *, depth: int = LISTED) -> Lists:
         """The best ``depth`` candidates of questions (n,), (n,), in bounded memory."""
-        entities = np.zeros((len(given), depth), dtype=np.int64)
-        scores = np.full((len(given), depth), -np.inf, dtype=np.float32)
-        best = BestOf(depth, given, relations, self.rule, self.model.entity.group)
+        listing = self.listing(given, relations, depth=depth)
         for block in score_candidates(
             self.model, given, relations, self.candidates, known=self.known
         ):
-            block.scores.index_put_(block.known, block.scores.new_tensor(-torch.inf))
-            found = best.add(block)
-            if found is not None:
-                width = found[0].shape[1]
-                scores[block.rows, :width] = found[0].float().cpu().numpy()
-                entities[block.rows, :width] = found[1].cpu().numpy()
-        scores[scores <= LAST / 2] = -np.inf
-        return Lists(
-            given=given,
-            relations=relations,
-            known=self.known.counts(given, relations),
-            entities=entities,
-            scores=self._trained(given, relations, entities, scores),
-        )
+            listing.add(block)
+        return listing.lists()
 
     @torch.inference_mode()
     def num_above(self, given: Ids, relations: Ids, answers: Ids) -> Ids:

@@ -35,7 +35,11 @@ class Atlas:
     @property
     def version(self) -> str:
         """Another one once the layout is another."""
-        return f"{self.layout.kind}-{self.weights}"
+        return self.version_of(self.layout)
+
+    def version_of(self, layout: Layout) -> str:
+        """That of a layout in hand: the one that is shown may be exchanged at any moment."""
+        return f"{layout.kind}-{self.weights}"
 
     def take_graph(self, graph: Graph) -> None:
         """The same graph as somebody else holds it, so that there is one."""
@@ -43,12 +47,13 @@ class Atlas:
 
     def painting(self, by: str) -> Painting:
         """The colours by something; the last few are kept."""
-        key = (self.version, by)
+        layout = self.layout
+        key = (self.version_of(layout), by)
         with self._painting:
             kept = self._paintings.get(key)
         if kept is not None:
             return kept
-        made = paint(self.graph, self.layout, by)
+        made = paint(self.graph, layout, by)
         with self._painting:
             while len(self._paintings) >= 4:
                 self._paintings.pop(next(iter(self._paintings)))
@@ -96,12 +101,12 @@ class Atlas:
 
     def status(self) -> dict[str, Any]:
         """What is shown and what is being made, for people."""
-        count = len(self.graph.entities)
-        text = f"{count:,} entities by {KINDS[self.layout.kind]}"
-        if self.layout.kind == "tsne" and count > SAMPLE:
+        count, layout = len(self.graph.entities), self.layout
+        text = f"{count:,} entities by {KINDS[layout.kind]}"
+        if layout.kind == "tsne" and count > SAMPLE:
             text += f" of {SAMPLE:,}, the others beside their neighbours"
         if self._doing:
             text += f"; a layout by t-SNE is being made: {self._share:.0%} ({self._doing})"
         elif self._error:
             text += f"; no layout by t-SNE: {self._error}"
-        return {"text": text, "version": self.version, "working": bool(self._doing)}
+        return {"text": text, "version": self.version_of(layout), "working": bool(self._doing)}

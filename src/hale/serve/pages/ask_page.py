@@ -40,9 +40,7 @@ class _Ask:
         problem = meaning = None
         if count == 2:
             try:
-                answers, meaning = await ask(
-                    request, lambda _check: (self._answers(given, drop), self.explorer.meaning)
-                )
+                answers, meaning = await ask(request, lambda _check: self._asked(given, drop))
             except Exception as error:
                 problem = _told(error)
         elif count == 3:
@@ -59,6 +57,13 @@ class _Ask:
             asked=next((place for place in PLACES if given[place] is None), None),
             meaning=meaning,
         )
+
+    def _asked(
+        self, given: dict[str, str | None], drop: bool
+    ) -> tuple[list[dict[str, Any]], str | None]:
+        """The answers, and what their probabilities mean."""
+        answers = self._answers(given, drop)
+        return answers, self.explorer.meaning_among([answer["split"] for answer in answers])
 
     def _answers(self, given: dict[str, str | None], drop: bool) -> list[dict[str, Any]]:
         """The answers, each with the fact that it makes."""
@@ -88,10 +93,8 @@ class _Ask:
         if missing:
             raise Problem(422, f"Why asks for a whole fact; {', '.join(missing)} is missing.")
         fact = [request.query_params[place] for place in PLACES]
-        found, meaning = await ask(
-            request,
-            lambda _check: (self._service.why(*fact, k=SUPPORT), self.explorer.meaning),
-        )
+        found = await ask(request, lambda _check: self._service.why(*fact, k=SUPPORT))
+        meaning = await ask(request, lambda _check: self.explorer.meaning_among([found["split"]]))
         name = "why.html" if is_fragment(request) else "why_page.html"
         found = {"probability": None, **found}
         return render(self.explorer, name, view="ask", found=found, meaning=meaning)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Collection
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -46,8 +47,8 @@ class Explorer:
 
         self.atlas.take_graph(service.graph)
         self.finder = service.finder
-        self.queue = ReviewQueue(service.run)
         self.service = service
+        self.queue = ReviewQueue(service.run, self.sure)
 
     @property
     def calibration(self) -> Calibration | None:
@@ -63,6 +64,13 @@ class Explorer:
         """What probabilities are shares of; None where there are none. Ask in a thread."""
         found = self.calibration
         return None if found is None else found.meaning
+
+    def meaning_among(self, splits: Collection[str | None]) -> str | None:
+        """The same beside facts of these splits: those of train are judged as if hidden."""
+        found = self.calibration
+        if found is None or "train" not in splits:
+            return self.meaning
+        return f"{found.meaning} {found.of_train}".strip()
 
     @property
     def above(self) -> float | None:

@@ -72,8 +72,8 @@ class _Map:
 
     def points(self, _request: Request) -> Response:
         """Where the points are, float32 (N, 2), and the clusters."""
-        atlas = self.explorer.atlas
-        layout, version = atlas.layout, atlas.version
+        layout = self.explorer.atlas.layout
+        version = self.explorer.atlas.version_of(layout)
         clusters = [
             {
                 "x": cluster.x,
@@ -140,19 +140,19 @@ class _Map:
     def _table(self, ids: Ids) -> bytes:
         from hale.export.table_file import write_table
 
-        graph, atlas = self.explorer.graph, self.explorer.atlas
+        graph, layout = self.explorer.graph, self.explorer.atlas.layout
         names = graph.entities.column.gather(ids)
-        clusters = [*(cluster.name for cluster in atlas.layout.clusters), None]
+        clusters = [*(cluster.name for cluster in layout.clusters), None]
         table = pl.DataFrame(
             {
                 "entity": names,
                 "label": pl.Series([graph.label(name) for name in names], dtype=pl.String),
-                "facts": atlas.degrees[ids],
+                "facts": self.explorer.atlas.degrees[ids],
                 "cluster": pl.Series(clusters, dtype=pl.String).gather(
-                    atlas.layout.cluster[ids] % len(clusters)
+                    layout.cluster[ids] % len(clusters)
                 ),
-                "x": atlas.layout.xy[ids, 0],
-                "y": atlas.layout.xy[ids, 1],
+                "x": layout.xy[ids, 0],
+                "y": layout.xy[ids, 1],
             }
         )
         text = io.BytesIO()

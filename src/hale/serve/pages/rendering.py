@@ -56,7 +56,9 @@ def _templates() -> jinja2.Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    found.filters.update(count=lambda value: f"{value:,}", percent=percent, digits=digits)
+    found.filters.update(
+        count=lambda value: f"{value:,}", percent=percent, digits=digits, plain=plain
+    )
     found.globals.update(link=link, static=lambda name: f"/static/{name}?v={_version()}")
     return found
 
@@ -73,6 +75,17 @@ def percent(value: float) -> str:
 def digits(value: float, places: int = 3) -> str:
     """A number with so many digits after the point."""
     return f"{value:,.{places}f}"
+
+
+def plain(value: object) -> str:
+    """A setting or figure for people: six digits, yes and no, lists with commas."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    if isinstance(value, list | tuple):
+        return ", ".join(map(plain, value)) or "none"
+    return str(value)
 
 
 def whole(text: str) -> int | None:

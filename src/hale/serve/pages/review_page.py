@@ -144,7 +144,7 @@ class _Review:
             for fact in search.facts or ()
             if (fact["head"], fact["relation"], fact["tail"]) not in verdicts
         ]
-        shown = self.explorer.sure([{"probability": None, **fact} for fact in waiting[: NEXT + 1]])
+        shown = waiting[: NEXT + 1]
         counts = review.counts()
         total = {name: sum(one[name] for one in counts.values()) for name in DECISIONS}
         return {

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
 from hale.answers.discovery import discover
 from hale.errors import HaleError
 from hale.runs.run import Run
+
+Facts = list[dict[str, Any]]
 
 FOUND = 200  # missing facts of a relation that wait to be judged
 
@@ -23,17 +26,21 @@ class Search:
 
     relation: str
     share: float = 0.0
-    facts: list[dict[str, Any]] | None = None
+    facts: Facts | None = None
     error: str = ""
     over: threading.Event = field(default_factory=threading.Event)  # nobody waits for it
     done: threading.Event = field(default_factory=threading.Event)
 
 
 class ReviewQueue:
-    """One search at a time: who asks for another relation gives the running one up."""
+    """One search at a time: who asks for another relation gives the running one up.
 
-    def __init__(self, run: Run) -> None:
-        self.run = run
+    Facts come as ``discover`` finds them, then by the probabilities that ``sure`` gives them: those
+    of one relation but different questions do not compare by score alone.
+    """
+
+    def __init__(self, run: Run, sure: Callable[[Facts], Facts]) -> None:
+        self.run, self._sure = run, sure
         self._lock = threading.Lock()
         self._done: dict[str, Search] = {}
         self._running: Search | None = None
@@ -48,7 +55,8 @@ class ReviewQueue:
                 return self._running
             self._give_up()
             self._running = Search(relation)
-            threading.Thread(target=self._find, args=(self._running,), daemon=True).start()
+            # No daemon: it ends soon once it is over, and cut off inside PyTorch it would crash.
+            threading.Thread(target=self._find, args=(self._running,)).start()
             return self._running
 
     def give_up(self) -> None:
@@ -71,7 +79,8 @@ class ReviewQueue:
 
         try:
             found = discover(self.run, [search.relation], k=FOUND, progress=progress)
-            search.facts = [fact.as_dict() for fact in found]
+            facts = self._sure([{"probability": None, **fact.as_dict()} for fact in found])
+            search.facts = sorted(facts, key=lambda fact: -(fact["probability"] or 0.0))
         except _Given:
             return
         except HaleError as error:

@@ -43,7 +43,7 @@ def spokes(
             Spoke(
                 name=fact[place],
                 text=_short(fact.get(f"{place}_label") or fact[place]),
-                relation=fact["relation"],
+                relation=_short(fact["relation"], 2 * LETTERS),
                 x=round(WIDTH / 2 + 0.25 * WIDTH * across, 1),
                 y=round(HEIGHT / 2 + 0.4 * HEIGHT * math.sin(angle), 1),
                 anchor="start" if across > 0.15 else "end" if across < -0.15 else "middle",
@@ -64,5 +64,5 @@ def _in_turns(facts: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     return [fact for _, fact in sorted(zip(turns, facts, strict=True), key=lambda one: one[0])]
 
 
-def _short(text: str) -> str:
-    return text if len(text) <= LETTERS else text[: LETTERS - 1].rstrip() + "…"
+def _short(text: str, most: int = LETTERS) -> str:
+    return text if len(text) <= most else text[: most - 1].rstrip() + "…"
