@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from hale.evaluation.classification import Verdict, Verdicts, classify
     from hale.evaluation.evaluator import evaluate
     from hale.evaluation.metrics import Metrics, Report
+    from hale.evaluation.second_opinion import with_paths
     from hale.export import export_run, open_index, query_vectors
     from hale.runs.run import Record, Run, Summary, load_run
     from hale.settings import Settings
@@ -56,6 +57,7 @@ _HOMES = {
     "discover": "hale.answers.discovery",
     "discover_each": "hale.answers.discovery",
     "HaleError": "hale.errors",
+    "with_paths": "hale.evaluation.second_opinion",
     "Metrics": "hale.evaluation.metrics",
     "Report": "hale.evaluation.metrics",
     "evaluate": "hale.evaluation.evaluator",
@@ -133,6 +135,7 @@ __all__ = [
     "train",
     "update",
     "why",
+    "with_paths",
 ]
 
 

@@ -51,7 +51,8 @@ class Scorer:
         )
         self.chunk = chunk_size(max(widest, self.num_relations * self.model.dim))
         # Rounding takes a squared distance of next to nothing below zero.
-        by_distance = self.model.similarity == "l2" and self.model.tail_bias is None
+        plain = type(self.model).score_all is Model.score_all
+        by_distance = plain and self.model.similarity == "l2" and self.model.tail_bias is None
         self.highest = 0.0 if by_distance else None
 
     def blocks(

@@ -8,7 +8,17 @@ import typer
 
 from hale.cli.app import err, out, print_json, reporting
 from hale.cli.asking import asking_ranks
-from hale.cli.options import Device, Json, OfType, Ranks, RunPath, Threads, TypeRelation, Within
+from hale.cli.options import (
+    Device,
+    Json,
+    OfType,
+    Paths,
+    Ranks,
+    RunPath,
+    Threads,
+    TypeRelation,
+    Within,
+)
 from hale.errors import RunError
 
 
@@ -35,6 +45,7 @@ def evaluate(
             help="Rank by the cardinality rule, or by the vectors alone. [as the run does]",
         ),
     ] = None,
+    paths: Paths = False,
     of_type: OfType = None,
     type_relation: TypeRelation = None,
     within: Within = None,
@@ -47,17 +58,21 @@ def evaluate(
 
     With --typed, --type or --within among some entities alone: figures of another kind, which are
     told apart; those of --typed are kept with the run beside the ordinary ones. By the cardinality
-    rule, the figures of the vectors alone stand beside.
+    rule, the figures of the vectors alone stand beside. With --paths, rules that lead from head to
+    tail have a say beside the vectors.
     """
     from hale.cli.progress import query_progress
     from hale.cli.tables import metrics_table, without_rule
     from hale.engine.device import use_threads
     from hale.evaluation.evaluator import evaluate as evaluate_run
+    from hale.evaluation.second_opinion import weight_of, with_paths
     from hale.runs.run import load_run
 
     use_threads(threads)
     with asking_ranks(ranks, run, device) as group, query_progress(err, "triples") as follow:
         loaded = load_run(run, device=device, group=group)
+        if paths:
+            loaded = with_paths(loaded)
         found = evaluate_run(
             loaded,
             split,
@@ -71,18 +86,19 @@ def evaluate(
         )
     report = found.as_dict()
     if as_json:
-        print_json({"run": str(run), **report})
+        print_json({"run": str(run), **report, **({"paths": weight_of(loaded)} if paths else {})})
     else:
         rows = {"both directions": report, **report["by_direction"], **without_rule(report)}
         if by_relation:
             rows |= report["by_relation"]
         among = f", among entities {found.candidates}" if found.candidates else ""
         ruled = ", by the cardinality rule" if found.vectors_alone else ""
-        title = f"{loaded.graph.name}, {split} split, filtered{among}{ruled}"
+        weighed = f", with path rules of weight {weight_of(loaded):g}" if paths else ""
+        title = f"{loaded.graph.name}, {split} split, filtered{among}{ruled}{weighed}"
         out.print(metrics_table(rows, title))
         if found.missed:
             err.print(f"{found.missed:,} targets were no candidates, and count as the last of all")
-    own = cardinality is None or cardinality == loaded.settings.cardinality
+    own = not paths and (cardinality is None or cardinality == loaded.settings.cardinality)
     if group.leads and ties == "mean" and own and (typed or found.candidates is None):
         try:
             loaded.save_metrics(f"{split} (typed)" if typed else split, report)

@@ -38,6 +38,13 @@ Ranks = Annotated[
         max=64,
     ),
 ]
+Paths = Annotated[
+    bool,
+    typer.Option(
+        "--paths",
+        help="Rank by path rules of train too, as far as validation agrees: a second opinion.",
+    ),
+]
 OutFile = Annotated[
     Path | None,
     typer.Option("--out", help="Write the table to this file: .csv, .tsv or .parquet."),

@@ -17,6 +17,7 @@ from hale.cli.options import (
     Json,
     OfType,
     OutFile,
+    Paths,
     Ranks,
     RunPath,
     Threads,
@@ -73,6 +74,7 @@ def predict(
         float | None,
         typer.Option("--above", help="Of those, only answers of at least this probability."),
     ] = None,
+    paths: Paths = False,
     anything: Anything = False,
     of_type: OfType = None,
     type_relation: TypeRelation = None,
@@ -97,15 +99,22 @@ def predict(
     from hale.cli.tables import answers_table
     from hale.engine.device import use_threads
     from hale.evaluation.limits import candidates_of
+    from hale.evaluation.second_opinion import with_paths
     from hale.export.table_file import check_table_path
     from hale.runs.run import load_run
 
     use_threads(threads)
     check(k, known, above)  # type: ignore[arg-type]
+    if paths and above is not None:
+        raise InputError(
+            "Probabilities are of scores without path rules: leave --above or --paths."
+        )
     if out_file is not None:
         check_table_path(out_file)
     with asking_ranks(ranks, run, device) as group:
         loaded = load_run(run, device=device, group=group)
+        if paths:
+            loaded = with_paths(loaded)
         asked = _queries(loaded, [head, relation, tail], queries, skip_bad, every, direction)
         candidates = candidates_of(
             loaded.graph,

@@ -58,6 +58,7 @@ class CardinalityRule:
         self._scoring = scoring_of(settings)
         activation = self._scoring.activation
         self._linear = self._scoring.is_own(model)
+        self._above_zero = type(model).score_all is not Model.score_all  # more than distances
         self._bounds: Tensor | None = None
         if settings.gamma_two_way is not None and isinstance(activation, Hanon | Halin):
             bounds = np.where(self.known.two_way, settings.gamma_two_way, activation.gamma)
@@ -147,7 +148,8 @@ class CardinalityRule:
         """The scores of free entities that stand where taken ones of these scores do: (n,).
 
         Delta nats below, or as many as are given (n,). Beyond the bound of an activation there is
-        no such score, and below all others they keep their order.
+        no such score, and below all others they keep their order. Scores above zero, which a second
+        opinion gives, are as far above that of zero as they were.
         """
         off = self._off(relations, nats)
         if self._linear:
@@ -156,7 +158,7 @@ class CardinalityRule:
             x = (-scores).clamp_min(0.0)
             reached = self._reach(self._activated(x, relations) + off, relations, scores.dtype)
             far = FARTHEST * (1 + x)
-            moved = -torch.where(torch.isinf(reached), far, reached)
+            moved = scores.clamp_min(0.0) - torch.where(torch.isinf(reached), far, reached)
         keep = (off == 0) | (scores <= LAST / 2)
         return torch.where(keep, scores, moved)
 
@@ -169,7 +171,10 @@ class CardinalityRule:
             x = (-scores).clamp_min(0.0)
             reached = self._reach(self._activated(x, relations) - off, relations, scores.dtype)
             # rounding takes a score of next to nothing above zero: nobody is nearer than at all
-            moved = torch.where(reached > 0, -reached, torch.inf)
+            beyond = torch.full_like(scores, torch.inf)
+            if self._above_zero:
+                beyond = scores - self.lowered(torch.zeros_like(scores), relations)
+            moved = torch.where(reached > 0, -reached, beyond)
         keep = (off == 0) | (scores <= LAST / 2)
         return torch.where(keep, scores, moved)
 

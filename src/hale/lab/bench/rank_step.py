@@ -111,12 +111,6 @@ def process_row(threads: int, ask: Asked) -> dict[str, Any]:
     return _told(f"import json; from hale.lab.bench.rank_step import measure_process; {call}")
 
 
-def _settings(ask: Asked) -> Settings:
-    return make_settings(
-        dim=ask.dim, queries=ask.queries, block=ask.block, batch_size=ask.batch, epochs=1000
-    )
-
-
 def _times(trainer: Trainer, steps: int) -> list[float]:
     """The seconds of each of some steps."""
     found = []

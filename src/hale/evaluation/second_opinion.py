@@ -1,0 +1,203 @@
+"""A second opinion: path rules of train beside a run's vectors, where validation agrees.
+
+    score'(h, r, t) = score(h, r, t) + w ln(1 + 100 c(h, r, t))
+
+c is the confidence of the best rule that leads from h to t (``PathRules``), 0 where none does. The
+weight w, one for the run, is the one of a few that ranks its validation triples best; 0 if none
+does better than the vectors alone.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from hale.data.graph import Graph
+from hale.data.keys import Ids
+from hale.data.path_rules import Evidence, PathRules, mine
+from hale.errors import HaleWarning, InputError, RunError
+from hale.evaluation.cardinality_rule import rule_of
+from hale.evaluation.ranks import filtered_ranks
+from hale.models import Model
+from hale.models.tables import Table
+from hale.runs.folder import RunFolder
+from hale.runs.lock import writing_run
+from hale.runs.run import Run, RunSource, open_run
+
+PATHS = "paths.json"
+VERSION = 1
+WEIGHTS = (0.0, 0.0625, 0.125, 0.25, 0.5, 1.0, 2.0, 4.0)
+SAMPLE = 1000  # validation triples that choose among them
+SURE = 100.0  # a confidence of 1 / SURE counts for ln 2
+HELD = 4096  # queries whose evidence is held for the next span or question
+
+
+class Advised(Model):
+    """A model whose scores know of path rules; whatever else is asked of it the model answers.
+
+    It is ranked by and asks for the best as any model, and is not trained.
+    """
+
+    name = "advised"
+
+    def __init__(self, model: Model, rules: PathRules, weight: float) -> None:
+        nn.Module.__init__(self)
+        self.inner, self.rules, self.weight = model, rules, weight
+        self.size, self.dim, self.similarity = model.size, model.dim, model.similarity
+        self.heights, self.head_bias, self.tail_bias = (
+            model.heights,
+            model.head_bias,
+            model.tail_bias,
+        )
+        self.may_loop = model.may_loop
+        self._held: dict[tuple[int, int], tuple[Tensor, Tensor]] = {}
+
+    @property
+    def entity(self) -> Table:  # type: ignore[override]
+        """The model's own table."""
+        return self.inner.entity
+
+    def entities(self) -> Tensor:
+        """The model's own vectors."""
+        return self.inner.entities()
+
+    def places(self) -> Tensor:
+        """The model's own."""
+        return self.inner.places()
+
+    def scale(self, relation: Tensor) -> Tensor:
+        """The model's own."""
+        return self.inner.scale(relation)
+
+    def transform(self, vectors: Tensor, relation: Tensor) -> Tensor:
+        """The model's own."""
+        return self.inner.transform(vectors, relation)
+
+    def query(self, head: Tensor, relation: Tensor) -> Tensor:
+        """The model's own."""
+        return self.inner.query(head, relation)
+
+    def score(self, head: Tensor, relation: Tensor, tail: Tensor) -> Tensor:
+        """Scores of triples: (B,), (B,), (B,) -> (B,)."""
+        scores = self.inner.score(head, relation, tail)
+        rows, entities, gain = self._gains(head, relation)
+        hit = entities == tail[rows]
+        return scores.index_add(0, rows[hit], gain[hit].to(scores.dtype))
+
+    def score_all(
+        self, head: Tensor, relation: Tensor, first: int = 0, last: int | None = None
+    ) -> Tensor:
+        """Scores of all entities, or of those from first to before last: (B,), (B,) -> (B, N)."""
+        scores = self.inner.score_all(head, relation, first, last)
+        rows, entities, gain = self._gains(head, relation)
+        inside = (entities >= first) & (entities < first + scores.shape[1])
+        at = rows[inside], entities[inside] - first
+        return scores.index_put_(at, gain[inside].to(scores.dtype), accumulate=True)
+
+    def _gains(self, head: Tensor, relation: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """What rules add to answers of queries (B,), (B,): rows, entities and w ln(1 + 100 c)."""
+        pairs = list(zip(head.tolist(), relation.tolist(), strict=True))
+        missing = [pair for pair in dict.fromkeys(pairs) if pair not in self._held]
+        if missing:
+            if len(self._held) + len(missing) > HELD:
+                self._held.clear()
+                missing = list(dict.fromkeys(pairs))
+            asked = np.array(missing, dtype=np.int64)
+            self._hold(missing, self.rules.evidence(asked[:, 0], asked[:, 1]))
+        found = [self._held[pair] for pair in pairs]
+        sizes = torch.tensor([len(entities) for entities, _ in found])
+        rows = torch.repeat_interleave(torch.arange(len(pairs)), sizes)
+        entities = torch.cat([entities for entities, _ in found])
+        gain = self.weight * torch.cat([gain for _, gain in found])
+        return rows.to(head.device), entities.to(head.device), gain.to(head.device)
+
+    def _hold(self, queries: list[tuple[int, int]], evidence: Evidence) -> None:
+        bounds = np.searchsorted(evidence.rows, np.arange(len(queries) + 1))
+        entities = torch.from_numpy(evidence.entities)
+        gain = torch.from_numpy(np.log1p(SURE * evidence.confidence))
+        for number, query in enumerate(queries):
+            part = slice(int(bounds[number]), int(bounds[number + 1]))
+            self._held[query] = entities[part], gain[part]
+
+
+def with_paths(run: RunSource, *, seed: int = 0) -> Run:
+    """The run with a second opinion by path rules: a run in memory that is asked like any other.
+
+    Rules are mined from train, and the weight is chosen on validation triples (at most 1,000,
+    drawn by ``seed``); both are kept in the run's folder, in paths.json, for the next time.
+    Probabilities are of the vectors' scores, so the run has none.
+    """
+    run = open_run(run)
+    if isinstance(run.model, Advised):
+        return run
+    if run.model.entity.group.size > 1:
+        raise InputError("Path rules look at all entities in one process: ask without --ranks.")
+    rules, weight = _kept(run) or _made(run, seed)
+    model = Advised(run.model, rules, weight)
+    return replace(run, model=model, path=None, metrics={}, held={}, write_state=None)
+
+
+def weight_of(run: Run) -> float:
+    """The weight that rules have in a run's scores."""
+    return run.model.weight if isinstance(run.model, Advised) else 0.0
+
+
+def _made(run: Run, seed: int) -> tuple[PathRules, float]:
+    if not len(run.graph.valid):
+        raise InputError(
+            f"The graph {run.graph.name!r} has no valid triples to weigh path rules on; train on a "
+            "folder with a valid split, or on a single file with a held-out share."
+        )
+    rules = mine(run.graph, seed=seed)
+    weight = choose_weight(run, rules, seed=seed)
+    if run.path is not None:
+        values = {
+            "version": VERSION,
+            "step": run.summary.kept_step,
+            "weight": weight,
+            **rules.as_dict(),
+        }
+        try:
+            with writing_run(run.path):
+                RunFolder(run.path).check_stamp(run.stamp)
+                RunFolder(run.path).write_json(PATHS, values)
+        except RunError as error:  # a shared run that only others may write to
+            warnings.warn(f"path rules are not kept with the run: {error}", HaleWarning, 2)
+    return rules, weight
+
+
+def _kept(run: Run) -> tuple[PathRules, float] | None:
+    """What the folder keeps of these weights, if it does."""
+    if run.path is None or not RunFolder(run.path).has(PATHS):
+        return None
+    folder = RunFolder(run.path)
+    with folder.blaming(PATHS):
+        values: dict[str, Any] = folder.read_json(PATHS)
+        if values["version"] != VERSION or values["step"] != run.summary.kept_step:
+            return None  # of other weights, or of another hale
+        return PathRules.of_dict(run.graph, values), float(values["weight"])
+
+
+def choose_weight(run: Run, rules: PathRules, *, seed: int = 0) -> float:
+    """The weight of WEIGHTS that ranks the run's validation triples best, the least of equals."""
+    queries = run.graph.both_directions(_sample(run.graph, seed))
+    rule, advised = rule_of(run), Advised(run.model, rules, 0.0)
+    found: dict[float, float] = {}
+    for advised.weight in WEIGHTS:
+        ranks = filtered_ranks(advised, queries, run.graph.known_answers, rule=rule)
+        found[advised.weight] = float((1 / ranks).mean())
+    return max(found, key=lambda weight: (found[weight], -weight))
+
+
+def _sample(graph: Graph, seed: int) -> Ids:
+    """Validation triples, drawn evenly where there are many: (n, 3)."""
+    count = len(graph.valid)
+    if count <= SAMPLE:
+        return graph.valid
+    places = np.random.default_rng(seed).choice(count, SAMPLE, replace=False)
+    return graph.valid[np.sort(places)]
