@@ -4,7 +4,7 @@ BIN := .venv/bin
 PAGES := src/hale/serve/static/explore.js
 TRIED := src/hale/serve/static/.tried
 
-.PHONY: install setup demo explore wheel release release-bounds lock audit browser-test cluster-test test test-without-compiler check torture mutants sanitize format clean
+.PHONY: install setup demo explore wheel release release-bounds lock audit lint-workflows browser-test cluster-test test test-without-compiler check torture mutants sanitize format clean
 
 install: .venv/.demo
 
@@ -43,6 +43,12 @@ endef
 # The lists of requirements/, made anew with the newest versions.
 lock: .venv/.release
 	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python scripts/lock.py
+
+# The workflows and the Dockerfile, by their shape and for what lets somebody in; offline.
+lint-workflows: .venv/.release
+	$(BIN)/check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
+	$(BIN)/zizmor --offline --persona pedantic --quiet .github/workflows
+	$(BIN)/hadolint Dockerfile
 
 # Known faults of what the lists pin. The data come from the package index; where they cannot be had,
 # it says so and fails, for nothing was audited.
