@@ -4,7 +4,7 @@ BIN := .venv/bin
 PAGES := src/hale/serve/static/explore.js
 TRIED := src/hale/serve/static/.tried
 
-.PHONY: install setup demo explore wheel release release-bounds lock audit lint-workflows browser-test cluster-test test test-without-compiler check torture mutants sanitize format clean
+.PHONY: install setup demo explore wheel release release-bounds lock audit lint-workflows docs browser-test cluster-test test test-without-compiler check torture mutants sanitize format clean
 
 install: .venv/.demo
 
@@ -43,6 +43,10 @@ endef
 # The lists of requirements/, made anew with the newest versions.
 lock: .venv/.release
 	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python scripts/lock.py
+
+# The site, into build/site; a warning is an error.
+docs: .venv/.docs
+	NO_MKDOCS_2_WARNING=1 PYTHONPATH=src $(BIN)/python -m mkdocs --quiet build --strict
 
 # The workflows and the Dockerfile, by their shape and for what lets somebody in; offline.
 lint-workflows: .venv/.release
@@ -89,7 +93,7 @@ release: setup .venv/.release
 	$(BIN)/python scripts/build_web.py --must
 	rm -rf dist
 	$(BIN)/python -m build --no-isolation --outdir dist . > build/release.log 2>&1 || (tail -n 40 build/release.log; false)
-	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/auditwheel --quiet repair --plat $(MANYLINUX) --only-plat --wheel-dir dist dist/*-linux_*.whl
+	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/auditwheel repair --plat $(MANYLINUX) --only-plat --wheel-dir dist dist/*-linux_*.whl
 	rm dist/*-linux_*.whl
 	$(BIN)/auditwheel show dist/*.whl
 	$(BIN)/twine check --strict dist/*
