@@ -2,8 +2,9 @@
 
 Indented lines that begin with `hale` and fenced Python are run from the top of a page to its end,
 in one folder, as a reader would; indented lines with tabs are the file that the text before them
-names. Only two things are changed: a budget becomes a few epochs, and vectors are short. What
-cannot run here stands after a paragraph that begins with "Not run" or says that it has not been.
+names. Only three things are changed: a budget becomes a few epochs, vectors are short, and a run
+without a folder of its own replaces the one before. What cannot run here stands after a paragraph
+that says so ("Not run ...").
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ def blocks(page: str) -> list[Block]:
     """The code of a page, in its order."""
     found = []
     before = ""
-    for part in re.split(r"(^```.*?^```$|(?:^ {4}.*\n|^\n(?= {4}))+)", page, flags=re.M | re.S):
+    for part in re.split(r"(^```.*?^```$|(?:^ {4}[^\n]*\n|^\n(?= {4}))+)", page, flags=re.M | re.S):
         if part.startswith("```"):
             language, _, text = part.strip("`").partition("\n")
             found.append(Block(language.strip(), text, before))
@@ -63,8 +64,10 @@ def shorter(words: list[str]) -> list[str]:
     """The same command with a few epochs in the place of a budget, and short vectors."""
     epochs = "--epochs 3" if "--resume" in words else "--epochs 2"
     text = re.sub(r"--budget \S+", epochs, shlex.join(words))
-    if words[0] == "train" and "--resume" not in words and "--dim" not in words:
-        text += " --dim 8"
+    if words[0] == "train" and "--resume" not in words:
+        text += "" if "--dim" in words else " --dim 8"
+        text += "" if "--budget" in words else " --epochs 2"
+        text += "" if "--out" in words else " --overwrite"
     return shlex.split(text)
 
 
@@ -167,6 +170,7 @@ hale w
     assert (table.text, table.before) == ("a\tb\tc", "`new.tsv` has:")
     assert commands(shell.text) == [["x", "new.tsv", "--budget", "5m"], ["y", "--z", "a b"]]
     assert shorter(["x", "--budget", "5m"]) == ["x", "--epochs", "2"]
+    assert shlex.join(shorter(["train", "f", "--out", "g"])) == "train f --out g --dim 8 --epochs 2"
     assert [absent(block.before) for block in (table, unrun, python)] == [False, True, True]
     assert (unrun.language, python.language, python.text) == ("sh", "python", "1\n")
 
