@@ -4,30 +4,64 @@ BIN := .venv/bin
 PAGES := src/hale/serve/static/explore.js
 TRIED := src/hale/serve/static/.tried
 
-.PHONY: install setup demo explore wheel browser-test cluster-test test test-without-compiler check torture fuzz soak mutants sanitize format clean
+.PHONY: install setup demo explore wheel release release-bounds lock audit lint-workflows docs browser-test cluster-test test test-without-compiler check torture fuzz soak mutants sanitize format clean
 
 install: .venv/.demo
 
 setup: .venv/.ready $(TRIED)
 
-SOURCES := pyproject.toml constraints.txt CMakeLists.txt $(wildcard native/*)
+SOURCES := pyproject.toml constraints.txt CMakeLists.txt $(wildcard native/* requirements/use.txt requirements/dev.txt)
 
-# $(call install,WHAT): hale from this folder, and what WHAT asks for.
+# $(call install,LIST): hale from this folder, and what requirements/LIST.txt pins by hash. PyTorch's
+# files differ by build (CPU, CUDA), so that one is pinned by version alone. UNLOCKED=1 takes what
+# the index has within pyproject.toml, where a system has no files of the list.
+ISOLATION := $(if $(UNLOCKED),,--no-build-isolation) # the tools that build are on the list
+PIP := $(BIN)/python -m pip install --disable-pip-version-check
 define install
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "hale needs Python 3.11 or newer; set PYTHON=python3.11")'
 	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --disable-pip-version-check --constraint constraints.txt --editable $(1)
+	$(if $(UNLOCKED),,$(PIP) --require-hashes --no-deps --requirement requirements/$(1).txt $(2))
+	$(if $(UNLOCKED),,$(PIP) --constraint constraints.txt torch $(2))
+	$(PIP) --constraint constraints.txt $(if $(UNLOCKED),,--no-deps) $(ISOLATION) --editable $(if $(UNLOCKED),'.$(3)',.) $(2)
 endef
 
 .venv/.ready: $(SOURCES)
-	$(call install,'.[dev]' --quiet)
+	$(call install,dev,--quiet,[dev])
 	touch .venv/.demo $@
 
 # What using hale takes, without the tools for tests and checks.
 .venv/.demo: $(SOURCES)
 	@echo 'Setting up .venv, once:'
-	$(call install,.)
+	$(call install,use)
 	touch $@
+
+# Tools of a release and of the site, beside the others.
+.venv/.release .venv/.docs: .venv/.%: .venv/.ready requirements/%.txt
+	$(PIP) --quiet --require-hashes --no-deps --requirement requirements/$*.txt
+	mkdir -p build && touch $@
+
+# The lists of requirements/, made anew with the newest versions.
+lock: .venv/.release
+	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python scripts/lock.py
+
+# The site, into build/site; a warning is an error.
+docs: .venv/.docs
+	NO_MKDOCS_2_WARNING=1 PYTHONPATH=src $(BIN)/python -m mkdocs --quiet build --strict
+
+# The workflows and the Dockerfile, by their shape and for what lets somebody in; offline.
+lint-workflows: .venv/.release
+	$(BIN)/check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
+	$(BIN)/zizmor --offline --persona pedantic --quiet .github/workflows
+	$(BIN)/hadolint Dockerfile
+
+# Known faults of what the lists pin. The data come from the package index; where they cannot be had,
+# it says so and fails, for nothing was audited.
+audit: .venv/.release
+	@for list in requirements/*.txt; do \
+	  echo "$$list"; \
+	  $(BIN)/pip-audit --strict --disable-pip --no-deps --progress-spinner off --requirement $$list || faults=1; \
+	done; \
+	if [ -n "$$faults" ]; then echo 'audit: faults, or packages whose data were not to be had (offline?), above'; exit 1; fi
 
 # The pages of hale explore; without Node.js they are left out, and it says so, once.
 $(TRIED): .venv/.ready $(wildcard web/*.json web/*.mjs web/src/*) scripts/build_web.py
@@ -50,8 +84,31 @@ runs/demo/metrics.json: | setup
 wheel: setup
 	$(BIN)/python scripts/build_web.py --must
 	rm -f dist/hale_kge-*.whl
-	$(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir dist .
+	$(BIN)/python -m pip wheel --quiet --no-deps $(ISOLATION) --wheel-dir dist .
 	$(BIN)/python scripts/check_wheel.py dist/hale_kge-*.whl
+
+# What is given away: the sdist, and a wheel built from it that runs wherever this PyTorch does. Both
+# are checked, and the wheel is installed and tried where there is no compiler.
+release: setup .venv/.release
+	$(BIN)/python scripts/build_web.py --must
+	rm -rf dist
+	$(BIN)/python -m build --no-isolation --outdir dist . > build/release.log 2>&1 || (tail -n 40 build/release.log; false)
+	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/auditwheel repair --plat $(MANYLINUX) --only-plat --wheel-dir dist dist/*-linux_*.whl
+	rm dist/*-linux_*.whl
+	$(BIN)/auditwheel show dist/*.whl
+	$(BIN)/twine check --strict dist/*
+	$(BIN)/check-wheel-contents dist/*.whl
+	$(BIN)/python scripts/check_wheel.py dist/*
+	$(BIN)/python scripts/try_wheel.py dist/*.whl
+
+# The policy that PyTorch's own wheels keep to.
+MANYLINUX := manylinux_2_28_$(shell uname -m)
+
+# The same wheel with the lowest and with the newest versions of what it needs; PyTorch comes with
+# gigabytes of GPU packages for both.
+release-bounds: .venv/.release
+	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python scripts/try_wheel.py dist/*.whl --lowest
+	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python scripts/try_wheel.py dist/*.whl --newest
 
 test: setup
 	$(BIN)/python -m pytest
@@ -76,7 +133,7 @@ AS_BARE := env -u HALE_ENGINE -u HALE_NATIVE -u HALE_BUILD OMP_NUM_THREADS=1 PYT
 
 test-without-compiler: setup
 	rm -rf $(BARE)
-	CC=/bin/false CXX=/bin/false $(BIN)/python -m pip install --quiet --no-deps --target $(BARE) .
+	CC=/bin/false CXX=/bin/false $(BIN)/python -m pip install --quiet --no-deps $(ISOLATION) --target $(BARE) .
 	$(AS_BARE) $(BIN)/hale show --engine | tee $(BARE)/engine.txt
 	grep -q 'tiles (the native kernel is not there: .* was not built; a C++ compiler' $(BARE)/engine.txt
 	$(AS_BARE) $(BIN)/python -m pytest -p no:cacheprovider -W 'ignore:training runs on torch tiles' \
@@ -99,7 +156,6 @@ mutants: setup
 # calls of its functions under these and under the thread sanitizer.
 CALLS ?= 2000
 sanitize: setup
-	$(BIN)/python -m pip install --quiet 'cmake>=3.18' ninja
 	$(BIN)/cmake -S . -B build/sanitize -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN))/ninja -DHALE_SANITIZE=ON
 	$(BIN)/cmake --build build/sanitize
 	HALE_NATIVE=$(abspath build/sanitize) ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 \

@@ -1,8 +1,10 @@
 """Check that a wheel holds the pages of hale explore, their licences and the kernel, and no more.
 
     python scripts/check_wheel.py dist/hale_kge-1.0-py3-none-linux_x86_64.whl
+    python scripts/check_wheel.py dist/hale_kge-1.0.tar.gz
 
-What is wrong is told line by line, with status 1; `make wheel` runs it.
+An sdist has the same pages, so that whoever builds it needs no Node.js, and all sources. What is
+wrong is told line by line, with status 1; `make wheel` and `make release` run it.
 """
 
 from __future__ import annotations
@@ -10,6 +12,7 @@ from __future__ import annotations
 import json
 import re
 import sys
+import tarfile
 import zipfile
 from pathlib import Path
 
@@ -45,12 +48,33 @@ def faults(wheel: Path) -> list[str]:
     return found + [f"{name} does not belong there" for name in extra]
 
 
+def sdist_faults(sdist: Path) -> list[str]:
+    """What an sdist lacks of what it takes to build and test, and what should not be there."""
+    with tarfile.open(sdist) as file:
+        inside = {member.name.partition("/")[2] for member in file.getmembers()}
+    wanted = [f"src/{STATIC}{name}" for name in (*BUNDLE, "LICENSES.txt")]
+    wanted += ["CMakeLists.txt", "pyproject.toml", "constraints.txt", "README.md", "LICENSE"]
+    wanted += [f"native/{path.name}" for path in (ROOT / "native").iterdir()]
+    for folder, kind in (("src", "*.py"), ("tests", "*.py"), ("scripts", "*.py"), ("web/src", "*")):
+        found = (path for path in (ROOT / folder).rglob(kind) if path.is_file())
+        wanted += [path.relative_to(ROOT).as_posix() for path in found]
+    missing = [f"{name} is missing" for name in wanted if name not in inside]
+    other = re.compile(r"(^|/)(node_modules|__pycache__|\.tried|\.git|\.venv|dist)(/|$)|\.so$")
+    return missing + [
+        f"{name} does not belong there" for name in sorted(inside) if other.search(name)
+    ]
+
+
 def main(paths: list[str]) -> int:
-    """Tell the faults of each wheel; the exit status."""
+    """Tell the faults of each wheel and sdist; the exit status."""
     if not paths:
         sys.stderr.write("which wheel? python scripts/check_wheel.py dist/NAME.whl\n")
         return 2
-    wrong = [f"{path}: {fault}" for path in paths for fault in faults(Path(path))]
+    wrong = [
+        f"{path}: {fault}"
+        for path in paths
+        for fault in (sdist_faults if path.endswith(".tar.gz") else faults)(Path(path))
+    ]
     sys.stderr.writelines(line + "\n" for line in wrong)
     return int(bool(wrong))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import sys
+import tarfile
 import zipfile
 from pathlib import Path
 
@@ -62,3 +63,25 @@ def test_every_part_is_missed(tmp_path: Path, name: str) -> None:
 def test_what_is_wrong_is_named(tmp_path: Path, name: str, text: str, fault: str) -> None:
     (found,) = check_wheel.faults(wheel(tmp_path, {**whole(), name: text}))
     assert fault in found
+
+
+def sdist(folder: Path, names: list[str]) -> Path:
+    target = folder / "hale_kge-1.0.tar.gz"
+    with tarfile.open(target, "w:gz") as file:
+        for name in names:
+            file.addfile(tarfile.TarInfo(f"hale_kge-1.0/{name}"))
+    return target
+
+
+def test_an_sdist_lacks_what_is_taken_out_of_it(tmp_path: Path) -> None:
+    empty = check_wheel.sdist_faults(sdist(tmp_path, []))
+    needed = [fault.removesuffix(" is missing") for fault in empty]
+    assert {"src/hale/__init__.py", "native/step.cpp", "src/hale/serve/static/map.js"} <= {*needed}
+    assert check_wheel.main([str(sdist(tmp_path, needed))]) == 0
+    needed.remove("native/step.cpp")
+    made = sdist(tmp_path, [*needed, "web/node_modules/x.js", "src/hale/engine/libhale_avx2.so"])
+    assert check_wheel.sdist_faults(made) == [
+        "native/step.cpp is missing",
+        "src/hale/engine/libhale_avx2.so does not belong there",
+        "web/node_modules/x.js does not belong there",
+    ]
