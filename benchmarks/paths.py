@@ -22,13 +22,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 import hale
 from hale.engine.device import use_threads
 from hale.evaluation.cardinality_rule import rule_of
 from hale.evaluation.metrics import Metrics
 from hale.evaluation.ranks import filtered_ranks
-from hale.evaluation.second_opinion import weight_of
+from hale.evaluation.second_opinion import Advised, weight_of
 from hale.lab.bench.machine import machine
 from hale.runs.score_kind import not_in_nats
 
@@ -46,36 +47,36 @@ def measure(run: hale.Run, most: int) -> dict[str, Any]:
         test = test[np.sort(places)]
     queries = run.graph.both_directions(test)
     ruled = not_in_nats(run.settings, run.model.similarity) is None
-    ranks: dict[str, Any] = {}
+    ranks: dict[str, NDArray[np.float64]] = {}
+    seconds: dict[str, float] = {}
+    known = run.graph.known_answers
     for name, asked in (("vectors", run), ("paths", advised)):
         begun = time.perf_counter()
-        ranks[name] = filtered_ranks(asked.model, queries, run.graph.known_answers)
-        ranks[f"{name} seconds"] = time.perf_counter() - begun
+        ranks[name] = filtered_ranks(asked.model, queries, known)
+        seconds[name] = time.perf_counter() - begun
         if ruled:
             rule = rule_of(asked, cardinality=True)
-            found = filtered_ranks(asked.model, queries, run.graph.known_answers, rule=rule)
-            ranks[f"{name}, cardinality"] = found
-    ways = [name for name in ranks if not name.endswith("seconds")]
-    found = {}
-    for name in ways:
-        metrics = Metrics.of(ranks[name]).as_dict()
-        found[name] = {key: metrics[key] for key in ("mrr", "hits@1", "hits@10")}
-    for name in ("", ", cardinality"):
-        if f"paths{name}" in found:
-            gains = 1 / ranks[f"paths{name}"] - 1 / ranks[f"vectors{name}"]
-            half = 1.96 * float(gains.std(ddof=1)) / len(gains) ** 0.5
-            found[f"paths{name}"]["gain"] = [float(gains.mean()), half]
+            ranks[f"{name}, cardinality"] = filtered_ranks(asked.model, queries, known, rule=rule)
+    ways: dict[str, dict[str, Any]] = {}
+    for name, found in ranks.items():
+        metrics = Metrics.of(found).as_dict()
+        ways[name] = {key: metrics[key] for key in ("mrr", "hits@1", "hits@10")}
+    for name in ("", ", cardinality") if ruled else ("",):
+        gains = 1 / ranks[f"paths{name}"] - 1 / ranks[f"vectors{name}"]
+        half = 1.96 * float(gains.std(ddof=1)) / len(gains) ** 0.5
+        ways[f"paths{name}"]["gain"] = [float(gains.mean()), half]
+    assert isinstance(advised.model, Advised)
     return {
         "model": run.settings.model,
         "dim": run.settings.dim,
         "training": run.summary.seconds,
         "threads": run.summary.threads,
         "weight": weight_of(advised),
-        "rules": len(advised.model.rules),  # type: ignore[attr-defined]
+        "rules": len(advised.model.rules),
         "made": made,
         "queries": len(queries),
-        "seconds": {name: ranks[f"{name} seconds"] for name in ("vectors", "paths")},
-        "ways": found,
+        "seconds": seconds,
+        "ways": ways,
     }
 
 
