@@ -61,11 +61,8 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
     """Lead links to files of the root to where the site has them."""
     up = "../" * page.file.src_uri.count("/")
     for source, name in FROM_ROOT.items():
-        markdown = re.sub(
-            rf"\]\((\.\./)+{re.escape(source)}(#[\w-]+)?\)",
-            lambda found, name=name: f"]({up}{name}{found[2] or ''})",
-            markdown,
-        )
+        link = rf"\]\((?:\.\./)+{re.escape(source)}(#[\w-]+)?\)"
+        markdown = re.sub(link, rf"]({up}{name}\1)", markdown)
     return markdown
 
 
