@@ -20,6 +20,7 @@ from hale.engine.structures import AdamRows
 
 DIM = 64
 COUNT = 2**31 // DIM + 10
+NORESERVE = 0x4000  # Linux's MAP_NORESERVE, which the module lacks before Python 3.13
 LAST = torch.tensor([COUNT - 1, 3, COUNT - 2])
 
 pytestmark = [
@@ -31,7 +32,7 @@ pytestmark = [
 def table() -> Tensor:
     """Zeros (COUNT, DIM) of which nothing is in memory."""
     assert COUNT * DIM > 2**31
-    flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | mmap.MAP_NORESERVE
+    flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | NORESERVE
     try:
         pages = mmap.mmap(-1, 4 * COUNT * DIM, flags=flags)
     except OSError:
