@@ -47,7 +47,7 @@ def interrupt(_number: int, frame: FrameType | None) -> None:
 
 
 def again_if_lost(unraisable: Any) -> None:
-    """Ctrl-C within a callback of Python's own, which no exception leaves: once more, soon after."""
+    """Ctrl-C within a callback of Python's own, which no exception leaves: again, soon after."""
     if isinstance(unraisable.exc_value, KeyboardInterrupt) and hasattr(signal, "setitimer"):
         signal.signal(signal.SIGALRM, interrupt)
         signal.setitimer(signal.ITIMER_REAL, 0.01)
