@@ -76,6 +76,7 @@ def make_world(here: Path, hale: Callable[[list[str]], None]) -> None:
     _files(here, splits)
     hale(["train", "graph", "--epochs", "2", *QUICK, "--out", "run"])
     hale(["train", "graph", "--epochs", "2", "--model", "distmult", *QUICK, "--out", "dotted"])
+    hale(["discover", "run", "-k", "30", "--out", "graph.parquet"])
     shutil.copytree(here / "run", here / "sure")
     hale(["calibrate", "sure"])
     hale(["export", "run", "--out", "vectors"])
@@ -95,7 +96,6 @@ def _files(here: Path, splits: dict[str, list[Row]]) -> None:
     (here / "graph.csv").write_text("head,relation,tail\n" + lines(rows, ","))
     (here / "graph.nt").write_text(ntriples(rows))
     (here / "graph.ttl").write_text(turtle(rows))
-    _parquet(here / "graph.parquet", rows)
     data = text.encode()
     packed = {".gz": gzip.compress(data), ".bz2": bz2.compress(data), ".xz": lzma.compress(data)}
     for ending, content in packed.items():
@@ -163,20 +163,6 @@ def turtle(rows: Iterable[Row]) -> str:
     """Rows as Turtle."""
     body = "".join(f"x:{h} x:{r} x:{t} .\n" for h, r, t in rows)
     return f"@prefix x: <http://x/> .\n{body}"
-
-
-def _parquet(path: Path, rows: list[Row]) -> None:
-    """By the fork of a command, so that no pool of threads is made here."""
-    import os
-
-    child = os.fork()
-    if child == 0:
-        import polars as pl
-
-        pl.DataFrame(rows, schema=["head", "relation", "tail"], orient="row").write_parquet(path)
-        os._exit(0)
-    if os.waitpid(child, 0)[1]:
-        raise OSError(f"{path} could not be written")
 
 
 def zipped(files: dict[str, bytes]) -> bytes:

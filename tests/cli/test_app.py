@@ -75,3 +75,24 @@ def test_names_are_printed_as_they_are(tmp_path: Path, monkeypatch: pytest.Monke
     assert (
         "'e1:dog:x'" in hale("predict", "[bold]", "--head", "e1:dog", "--relation", "[/rel]").stderr
     )
+
+
+def test_ctrl_c_within_a_callback_is_not_lost() -> None:
+    """Python prints what leaves a finaliser, and goes on."""
+    code = (
+        "import os, signal, sys, time, hale.cli as cli\n"
+        "class Ends:\n"
+        "    def __del__(self):\n"
+        "        os.kill(os.getpid(), signal.SIGINT)\n"
+        "        time.sleep(0.1)\n"
+        "signal.signal(signal.SIGINT, cli.interrupt)\n"
+        "sys.unraisablehook = cli.again_if_lost\n"
+        "try:\n"
+        "    one = Ends()\n"
+        "    del one\n"
+        "    time.sleep(10)\n"
+        "except KeyboardInterrupt:\n"
+        "    print('met')\n"
+    )
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert (found.stdout, found.stderr) == ("met\n", "")

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 import time
 from types import FrameType
+from typing import Any
 
 __all__ = ["INTERRUPTED", "main"]
 
@@ -24,6 +26,7 @@ def main() -> None:
     started = time.perf_counter()
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # not of a job in the back
         signal.signal(signal.SIGINT, interrupt)
+        sys.unraisablehook = again_if_lost
     from hale.cli.app import app
 
     app()
@@ -41,3 +44,12 @@ def interrupt(_number: int, frame: FrameType | None) -> None:
             os._exit(INTERRUPTED)
         frame = frame.f_back
     raise KeyboardInterrupt
+
+
+def again_if_lost(unraisable: Any) -> None:
+    """Ctrl-C within a callback of Python's own, which no exception leaves: again, soon after."""
+    if isinstance(unraisable.exc_value, KeyboardInterrupt) and hasattr(signal, "setitimer"):
+        signal.signal(signal.SIGALRM, interrupt)
+        signal.setitimer(signal.ITIMER_REAL, 0.01)
+    else:
+        sys.__unraisablehook__(unraisable)
