@@ -29,7 +29,7 @@ def test_torchrun_takes_over(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OMP_NUM_THREADS", "5")
     launch.launch_ranks(3, Path("runs/x"))
     (arguments,) = called
-    assert arguments[1:3] == ["-m", "torch.distributed.run"]
+    assert arguments[1:3] == ["-m", "hale.cli.torchrun"]
     at = arguments.index("--nproc-per-node")
     assert arguments[at + 1] == "3"
     assert arguments[-6:] == ["-m", "hale", "train", "wordnet", "--out", "runs/x"]

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 RESTARTS = 3  # of a group in which a rank died
+LAUNCHER, REFUSED = "HALE_LAUNCHER", signal.SIGUSR1  # whom a rank tells not to try again, and how
 
 
 def is_rank() -> bool:
@@ -17,6 +20,13 @@ def is_rank() -> bool:
 def leads() -> bool:
     """Whether it is to print: alone, or the first of its group."""
     return not is_rank() or os.environ["RANK"] == "0"
+
+
+def do_not_try_again() -> None:
+    """Tell who started this rank, if it is hale's own launcher, that the input is at fault."""
+    if is_rank() and LAUNCHER in os.environ:
+        with suppress(ProcessLookupError):
+            os.kill(int(os.environ[LAUNCHER]), REFUSED)
 
 
 def launch_ranks(ranks: int, out: Path | None = None, *, restarts: int = RESTARTS) -> None:
@@ -32,7 +42,7 @@ def launch_ranks(ranks: int, out: Path | None = None, *, restarts: int = RESTART
     os.execv(  # noqa: S606
         sys.executable,
         [
-            *(sys.executable, "-m", "torch.distributed.run", "--standalone", "--no-python"),
+            *(sys.executable, "-m", "hale.cli.torchrun", "--standalone", "--no-python"),
             *("--local-addr", "127.0.0.1", "--nproc-per-node", str(ranks)),
             *("--max-restarts", str(restarts), sys.executable, "-m", "hale", *rest),
         ],
