@@ -21,7 +21,7 @@ from hale.cli.asking import refuse_ranks
 from hale.cli.controls import PlainConsole, escape_controls, json_line
 from hale.cli.groups import COMMAND_GROUPS, grouped
 from hale.cli.launch import do_not_try_again, leads
-from hale.errors import GroupError, HaleError, HaleWarning
+from hale.errors import GroupError, HaleError, HaleWarning, InputError
 
 if TYPE_CHECKING:
     from hale.data.graph import Graph
@@ -159,7 +159,7 @@ def reporting(command: Callable[P, R]) -> Callable[P, R]:
             if leads() or isinstance(error, GroupError):  # which each rank tells of another
                 err.quiet = False
                 err.print(f"error: {error}", style="red")
-            if not isinstance(error, GroupError):
+            if isinstance(error, InputError):
                 do_not_try_again()
             raise typer.Exit(error.exit_status) from None
         except KeyboardInterrupt:

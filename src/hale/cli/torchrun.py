@@ -13,7 +13,7 @@ import sys
 
 from hale.cli import INTERRUPTED
 from hale.cli.launch import LAUNCHER, REFUSED
-from hale.errors import HaleError
+from hale.errors import InputError
 
 
 class _RefusedError(Exception):
@@ -35,7 +35,7 @@ def main() -> int:
     try:
         run.run(run.parse_args(sys.argv[1:]))  # type: ignore[no-untyped-call]
     except _RefusedError:
-        return HaleError.exit_status
+        return InputError.exit_status
     except SignalException as error:
         return INTERRUPTED if error.sigval == signal.SIGINT else 128 + int(error.sigval)
     except ChildFailedError as error:
