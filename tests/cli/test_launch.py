@@ -1,17 +1,12 @@
 from __future__ import annotations
 
-import signal
+import os
 import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
-from torch.distributed.elastic.multiprocessing import SignalException
-from torch.distributed.elastic.multiprocessing.errors import ChildFailedError, ProcessFailure
 
 from hale.cli import launch
-from hale.errors import GroupError
 from tests.cli.invoke import hale
 
 
@@ -27,57 +22,17 @@ def test_an_option_is_taken_out(given: list[str], left: list[str]) -> None:
     assert launch.without_option(given, "--ranks") == left
 
 
-@pytest.fixture
-def torchrun(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
-    """What torchrun is asked; it starts nothing."""
-    called: list[Any] = []
-    monkeypatch.setattr("torch.distributed.run.run", called.append)
+def test_torchrun_takes_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    called: list[list[str]] = []
+    monkeypatch.setattr(os, "execv", lambda _path, arguments: called.append(arguments))
     monkeypatch.setattr(sys, "argv", ["hale", "train", "wordnet", "--ranks", "3"])
     monkeypatch.setenv("OMP_NUM_THREADS", "5")
-    return called
-
-
-def test_torchrun_starts_the_command_once_for_each_rank(torchrun: list[Any]) -> None:
-    with pytest.raises(SystemExit) as end:
-        launch.launch_ranks(3, Path("runs/x"))
-    assert end.value.code == 0
-    (asked,) = torchrun
-    assert (asked.nproc_per_node, asked.max_restarts) == ("3", 3)
-    assert [asked.training_script, *asked.training_script_args] == [
-        *(sys.executable, "-m", "hale", "train", "wordnet", "--out", "runs/x")
-    ]
-
-
-def _failing(error: Exception) -> Callable[[object], None]:
-    def run(_asked: object) -> None:
-        raise error
-
-    return run
-
-
-@pytest.mark.parametrize(("status", "told"), [(2, SystemExit), (130, SystemExit), (-9, GroupError)])
-def test_a_rank_that_was_refused_has_told_why(
-    torchrun: list[Any], monkeypatch: pytest.MonkeyPatch, status: int, told: type[BaseException]
-) -> None:
-    failure = ProcessFailure(local_rank=1, pid=1, exitcode=status, error_file="<none>")
-    monkeypatch.setattr(
-        "torch.distributed.run.run", _failing(ChildFailedError("hale", {1: failure}))
-    )
-    with pytest.raises(told) as end:
-        launch.launch_ranks(3)
-    if isinstance(end.value, SystemExit):
-        assert end.value.code == status
-    else:
-        assert "Rank 1 ended with status -9" in str(end.value)
-
-
-def test_ctrl_c_ends_ranks_as_it_ends_one_process(
-    torchrun: list[Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for sent, told in ((signal.SIGINT, KeyboardInterrupt), (signal.SIGTERM, GroupError)):
-        monkeypatch.setattr("torch.distributed.run.run", _failing(SignalException("", sent)))
-        with pytest.raises(told):
-            launch.launch_ranks(3)
+    launch.launch_ranks(3, Path("runs/x"))
+    (arguments,) = called
+    assert arguments[1:3] == ["-m", "hale.cli.torchrun"]
+    at = arguments.index("--nproc-per-node")
+    assert arguments[at + 1] == "3"
+    assert arguments[-6:] == ["-m", "hale", "train", "wordnet", "--out", "runs/x"]
 
 
 def test_who_is_a_rank(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -58,7 +58,7 @@ class Stopper:
 def trained(
     group: Group, out: Path, stop: int | None = None, resume: bool = False, **values: Any
 ) -> str | None:
-    """How the run ended, by rank 0."""
+    """How the run ended, by this rank."""
     run = train_on_ranks(
         group,
         None if resume else partial(ring, SIZE),
@@ -91,7 +91,7 @@ def test_a_run_of_two_ranks_is_a_run_like_any_other(
     ranks: Ranks, tmp_path: Path, unbroken: Path
 ) -> None:
     out = tmp_path / "two"
-    assert ranks(2, trained, out) == ["epochs", None]
+    assert ranks(2, trained, out) == ["epochs", "epochs"]
     assert same(out, unbroken)
     run, alone = load_run(out), load_run(unbroken)
     assert run.summary.ranks == 2

@@ -20,7 +20,8 @@ from hale.cli import INTERRUPTED
 from hale.cli.asking import refuse_ranks
 from hale.cli.controls import PlainConsole, escape_controls, json_line
 from hale.cli.groups import COMMAND_GROUPS, grouped
-from hale.errors import HaleError, HaleWarning, InputError
+from hale.cli.launch import do_not_try_again, leads
+from hale.errors import GroupError, HaleError, HaleWarning, InputError
 
 if TYPE_CHECKING:
     from hale.data.graph import Graph
@@ -155,7 +156,11 @@ def reporting(command: Callable[P, R]) -> Callable[P, R]:
             with _warnings_told():
                 return command(*args, **kwargs)
         except HaleError as error:
-            err.print(f"error: {error}", style="red")
+            if leads() or isinstance(error, GroupError):  # which each rank tells of another
+                err.quiet = False
+                err.print(f"error: {error}", style="red")
+            if isinstance(error, InputError):
+                do_not_try_again()
             raise typer.Exit(error.exit_status) from None
         except KeyboardInterrupt:
             err.print("interrupted")

@@ -5,13 +5,11 @@ from __future__ import annotations
 import os
 import signal
 import sys
+from contextlib import suppress
 from pathlib import Path
-from typing import NoReturn
-
-from hale.cli import INTERRUPTED
-from hale.errors import GroupError, InputError
 
 RESTARTS = 3  # of a group in which a rank died
+LAUNCHER, REFUSED = "HALE_LAUNCHER", signal.SIGUSR1  # whom a rank tells not to try again, and how
 
 
 def is_rank() -> bool:
@@ -24,43 +22,31 @@ def leads() -> bool:
     return not is_rank() or os.environ["RANK"] == "0"
 
 
-def launch_ranks(ranks: int, out: Path | None = None, *, restarts: int = RESTARTS) -> NoReturn:
-    """Be torchrun, which starts this command once for each rank here, and end as they do.
+def do_not_try_again() -> None:
+    """Tell who started this rank, if it is hale's own launcher, that the input is at fault."""
+    if is_rank() and LAUNCHER in os.environ:
+        with suppress(ProcessLookupError):
+            os.kill(int(os.environ[LAUNCHER]), REFUSED)
 
-    A rank that dies is started again with the others, from the last checkpoint in ``out``. What a
-    rank was refused it has told itself; torchrun would add a traceback of its own.
+
+def launch_ranks(ranks: int, out: Path | None = None, *, restarts: int = RESTARTS) -> None:
+    """Become torchrun, which starts this command once for each rank on this machine.
+
+    A rank that dies is started again with the others, from the last checkpoint in ``out``.
     """
     rest = without_option(sys.argv[1:], "--ranks")
     if out is not None and not any(part == "--out" or part.startswith("--out=") for part in rest):
         rest += ["--out", str(out)]
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     os.environ.setdefault("OMP_NUM_THREADS", str(max(1, (cores or 1) // ranks)))
-    os.environ.setdefault("LOGLEVEL", "CRITICAL")  # of torchrun, which logs what ranks have told
-    from torch.distributed import run as torchrun
-    from torch.distributed.elastic.multiprocessing import SignalException
-    from torch.distributed.elastic.multiprocessing.errors import ChildFailedError
-
-    asked = torchrun.parse_args(  # type: ignore[no-untyped-call]
+    os.execv(  # noqa: S606
+        sys.executable,
         [
-            *("--standalone", "--no-python", "--local-addr", "127.0.0.1"),
-            *("--nproc-per-node", str(ranks), "--max-restarts", str(restarts)),
-            *(sys.executable, "-m", "hale", *rest),
-        ]
+            *(sys.executable, "-m", "hale.cli.torchrun", "--standalone", "--no-python"),
+            *("--local-addr", "127.0.0.1", "--nproc-per-node", str(ranks)),
+            *("--max-restarts", str(restarts), sys.executable, "-m", "hale", *rest),
+        ],
     )
-    try:
-        torchrun.run(asked)  # type: ignore[no-untyped-call]
-    except SignalException as error:
-        if error.sigval == signal.SIGINT:
-            raise KeyboardInterrupt from None
-        raise GroupError(f"The ranks were ended by {error.sigval.name}.") from None
-    except ChildFailedError as error:
-        number, failure = error.get_first_failure()
-        if failure.exitcode in (InputError.exit_status, INTERRUPTED):
-            raise SystemExit(failure.exitcode) from None
-        raise GroupError(
-            f"Rank {number} ended with status {failure.exitcode}; what it said stands above."
-        ) from None
-    raise SystemExit(0)
 
 
 def without_option(arguments: list[str], name: str) -> list[str]:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import warnings
-from contextlib import nullcontext
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -15,6 +16,9 @@ from hale.cli.app import err, load_graph, out, print_json, reporting
 from hale.cli.launch import is_rank, launch_ranks, leads
 from hale.cli.options import Columns, Json, Weights, option, settings_options
 from hale.errors import HaleWarning, InputError
+
+if TYPE_CHECKING:
+    from hale.engine.group import Group
 
 
 @reporting
@@ -125,7 +129,6 @@ def train(
     from hale.cli.wall import WallTime
     from hale.data.files import free_folder
     from hale.data.graph import Graph, GraphSize
-    from hale.engine.group import Group
     from hale.evaluation.evaluator import evaluate as evaluate_run
     from hale.evaluation.evaluator import sample_of
     from hale.evaluation.gradual import ranking_seconds
@@ -140,6 +143,7 @@ def train(
     wall = WallTime()
     if not leads():  # rank 0 tells
         warnings.simplefilter("ignore", HaleWarning)
+        err.quiet = True
     settings = complete(**({} if resume else given))
     check(settings)  # faults are told before anything is read or fetched
     tracker = None if track is None else tracker_class(track)
@@ -175,10 +179,12 @@ def train(
         assert triples is not None
         out_folder = free_folder("runs", f"{triples.name}-{settings.model}-{settings.dim}")
     wall.load()
-    with LiveProgress(err).live() if leads() else nullcontext() as progress:
+    with (
+        LiveProgress(err).live() if leads() else nullcontext() as progress,
+        _joined(timeout) as group,
+    ):
         run: Run | None
         if is_rank():
-            group = Group.join(_seconds(timeout))
             run = train_on_ranks(
                 group,
                 None if graph is None else load,
@@ -189,7 +195,6 @@ def train(
                 observer=progress,
                 track=track,
             )
-            group.leave()
         else:
             run = train_run(
                 triples,
@@ -200,7 +205,7 @@ def train(
                 track=track,
                 **given,
             )
-        if run is None or progress is None:  # rank 0 tells the rest
+        if run is None:  # rank 0 tells why
             return
         wall.add(run.took)
         summary = run.summary
@@ -219,10 +224,13 @@ def train(
                 else sample_of(run.model, len(run.graph.split(split)))
             )
             with wall.part("evaluate"):
-                report = evaluate_run(
-                    run, split, sample=some, seconds=seconds, follow=progress.ranking
-                ).as_dict()
-            run.save_metrics(split, report)
+                told = None if progress is None else progress.ranking
+                found = evaluate_run(run, split, sample=some, seconds=seconds, follow=told)
+                report = found.as_dict()
+            if group.leads:
+                run.save_metrics(split, report)
+    if not group.leads:  # rank 0 tells the rest
+        return
     if tracker is not None and run.path is not None:
         err.print(f"tracked; see it with: {tracker.where(run.path)}")
     if summary.stopped_by == "interrupt":
@@ -265,6 +273,21 @@ def train(
         )
     out.print(f"run:  {run.path}")
     err.print(wall.line())
+
+
+@contextmanager
+def _joined(timeout: str) -> Iterator[Group]:
+    """The group of ranks that torchrun started; one alone where it did not."""
+    from hale.engine.group import ALONE, Group
+
+    if not is_rank():
+        yield ALONE
+        return
+    group = Group.join(_seconds(timeout))
+    try:
+        yield group
+    finally:
+        group.leave()
 
 
 def _seconds(timeout: str) -> float:

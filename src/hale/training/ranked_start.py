@@ -46,7 +46,9 @@ def train_on_ranks(
     observer: Observer | None = None,
     track: str | None = None,
 ) -> Run | None:
-    """Train on all ranks of a group; rank 0 returns the run, the others nothing.
+    """Train on all ranks of a group -> the run, of whose entities each rank holds its span.
+
+    Nothing comes back where rank 0 met a fault, which it raises.
 
     All are called with the same. Rank 0 reads the graph (``load``; of a run that is resumed it may
     be None), makes the folder, which all ranks have to see, and prepares what the others map. A
@@ -80,10 +82,9 @@ def train_on_ranks(
             trainer.resume(folder)
         else:
             trainer.keeper.begin(folder, 0.0)
-        if not group.leads:
-            _ended(trainer, folder)
-            return None
-        return fit_watched(trainer, track=track, fit=lambda: _run(trainer, folder))
+        return fit_watched(
+            trainer, track=track if group.leads else None, fit=lambda: _run(trainer, folder)
+        )
 
 
 def _prepare(
@@ -156,20 +157,16 @@ def _job() -> str | None:
     return None if name == "none" else name
 
 
-def _ended(trainer: Trainer, folder: RunFolder) -> str:
-    """Train; in the end the folder has the model whole."""
+def _run(trainer: Trainer, folder: RunFolder) -> Run:
+    """Train; in the end the folder has the model whole, and this rank what it holds of it."""
+    before, group = replace(trainer.state.clock), trainer.group
     stopped_by = trainer.loop()
     trainer.extent.store.publish(folder)
-    return stopped_by
-
-
-def _run(trainer: Trainer, folder: RunFolder) -> Run:
-    """What rank 0 says of it."""
-    before = replace(trainer.state.clock)
-    stopped_by = _ended(trainer, folder)
     clock = trainer.state.clock
-    folder.write_json(METRICS, {"training": asdict(trainer.summary(stopped_by))})
-    run = load_run(folder.path)
+    if group.leads:
+        folder.write_json(METRICS, {"training": asdict(trainer.summary(stopped_by))})
+    group.barrier()
+    run = load_run(folder.path, group=group)
     run.took = {
         "train": clock.seconds - before.seconds,
         "validate": clock.validation_seconds - before.validation_seconds,

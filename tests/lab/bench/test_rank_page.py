@@ -10,7 +10,7 @@ import pytest
 from hale.lab.bench.rank_costs import Costs
 from hale.lab.bench.rank_page import costs_of, observed, plot_ranks, write_page
 
-COSTS = Costs(computing=0.02, own=0.001, message=2e-4)
+COSTS = Costs(computing=0.02, round=0.001, message=2e-4)
 
 
 def row(

@@ -140,7 +140,8 @@ def _broken(
     out: Path, graph: str, settings: Sequence[str], most: int, draws: random.Random
 ) -> dict[str, Any]:
     """A run that is killed at most so often, to its end."""
-    ranks, kills, began = draws.choice([2, 3]), [], time.monotonic()
+    kills: list[dict[str, Any]] = []
+    ranks, began = draws.choice([2, 3]), time.monotonic()
     with tempfile.TemporaryFile("w+") as told:
         launcher = subprocess.Popen(  # noqa: S603
             _command(ranks, out, graph, settings), env=_alone(), stdout=told, stderr=told

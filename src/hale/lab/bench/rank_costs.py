@@ -1,13 +1,13 @@
 """A cost model of a step on P ranks: computing, waiting, sending.
 
-    T(P) = C / min(P, cores) + P / min(P, cores) (D + rounds(P) (P - 1) o)
-           + rounds(P) latency + bytes(P) / bandwidth
+    T(P) = C / min(P, cores) + rounds(P) (latency + a + (P - 1) o P / min(P, cores))
+           + bytes(P) / bandwidth
 
-C is what is computed of a step once, D what each rank computes for itself, and o what a message
-costs its rank beyond the wire; in a round each rank sends to each other. All three are computed, in
-turns where there are fewer cores than ranks. On hosts with cores of their own the second term is
-D + rounds(P) (P - 1) o. Rounds and bytes are counted, latency and bandwidth given; C, D and o are
-fitted to measured times.
+C is what is computed of a step, a what a round costs beyond its latency, such as waking those who
+wait, and o what a message costs its rank beyond the wire; in a round each rank sends to each other.
+Messages are computed, in turns where there are fewer cores than ranks: on hosts with cores of their
+own the last factor is one. Rounds and bytes are counted, latency and bandwidth given; C, a and o
+are fitted to measured times.
 """
 
 from __future__ import annotations
@@ -37,15 +37,15 @@ class Observed:
 
 @dataclass(frozen=True)
 class Costs:
-    """Seconds of C, D and o."""
+    """Seconds of C, a and o."""
 
     computing: float
-    own: float
+    round: float
     message: float
 
     def step(self, seen: Observed) -> float:
         """The seconds that a step takes."""
-        shared = _shares(seen) @ np.array([self.computing, self.own, self.message])
+        shared = _shares(seen) @ np.array([self.computing, self.round, self.message])
         return float(shared + _given(seen))
 
     def as_dict(self) -> dict[str, Any]:
@@ -62,10 +62,10 @@ def fit_costs(seen: Sequence[Observed]) -> Costs:
 
 
 def _shares(seen: Observed) -> Floats:
-    """What C, D and o are multiplied with."""
+    """What C, a and o are multiplied with."""
     at_once = min(seen.ranks, seen.cores)
     turns = seen.ranks / at_once
-    return np.array([1 / at_once, turns, turns * seen.rounds * (seen.ranks - 1)])
+    return np.array([1 / at_once, seen.rounds, turns * seen.rounds * (seen.ranks - 1)])
 
 
 def _given(seen: Observed) -> float:
