@@ -155,7 +155,7 @@ def soak(seconds: float, folder: Path, tell: Callable[[dict[str, Any]], object])
     found: dict[str, Any] = {}
     with serving(served) as (server, port):
         first = work(folder), load(port, REQUESTS)
-        while time.monotonic() - began < seconds:
+        while not rows or time.monotonic() - began < seconds:
             differed += (work(folder), load(port, REQUESTS)) != first
             settle()
             row = {"s": round(time.monotonic() - began, 1)}
