@@ -79,15 +79,14 @@ def test_a_rank_that_hangs_ends_the_group_in_time(tmp_path: Path) -> None:
         assert "missing: rank 1" in told.read()
 
 
-def begun(called: list[str], out: Path, seconds: float) -> subprocess.Popen[bytes]:
-    """Ranks that have trained for a while, in a process group of their own."""
+def begun(called: list[str], out: Path) -> subprocess.Popen[bytes]:
+    """Ranks that have saved something, in a process group of their own."""
     started = subprocess.Popen(
         called, env={**os.environ, "OMP_NUM_THREADS": "1"}, start_new_session=True
     )
-    while not (out / "ranks").is_dir():
+    while not (out / "ranks" / "checkpoint").is_dir():
         assert started.poll() is None
         time.sleep(0.1)
-    time.sleep(seconds)
     return started
 
 
@@ -95,14 +94,14 @@ def stopped_by(out: Path) -> str:
     return str(json.loads((out / "metrics.json").read_text())["training"]["stopped_by"])
 
 
-SMALL = ("--dim", "16", "--epochs")
+SMALL = ("--dim", "16", "--validate-every", "1", "--epochs")
 
 
 def test_ctrl_c_ends_all_ranks_with_everything_saved(tmp_path: Path) -> None:
     """As a terminal sends it: to the launcher and to all ranks, which hear of it twice."""
     out = tmp_path / "run"
-    mine = ["train", "wordnet", *SETTINGS, "--epochs", "400", "--out", str(out), "--ranks", "2"]
-    launcher = begun([sys.executable, "-m", "hale", *mine], out, 3)
+    mine = ["train", "wordnet", *SETTINGS, *SMALL, "400", "--out", str(out), "--ranks", "2"]
+    launcher = begun([sys.executable, "-m", "hale", *mine], out)
     os.killpg(launcher.pid, signal.SIGINT)
     assert launcher.wait(timeout=60) == 130
     assert stopped_by(out) == "interrupt"
@@ -112,11 +111,11 @@ def test_ctrl_c_ends_all_ranks_with_everything_saved(tmp_path: Path) -> None:
 def test_saved_at_four_ranks_and_resumed_at_one_two_and_three(tmp_path: Path) -> None:
     """Saved because of a SIGTERM, as a cluster sends it when the time is over."""
     out = tmp_path / "four"
-    launcher = begun(command(4, out, *SMALL, "30"), out, 3)
+    launcher = begun(command(4, out, *SMALL, "10"), out)
     launcher.send_signal(signal.SIGTERM)
     launcher.wait(timeout=60)
     assert stopped_by(out) == "interrupt"
-    whole = run(1, tmp_path / "whole", *SMALL, "30")
+    whole = run(1, tmp_path / "whole", *SMALL, "10")
     for ranks in (1, 2, 3):
         copy = tmp_path / f"resumed-{ranks}"
         shutil.copytree(out, copy)
@@ -132,7 +131,7 @@ def test_a_host_that_leaves_is_done_without(tmp_path: Path) -> None:
     start = [sys.executable, "-m", "torch.distributed.run", "--nnodes", "1:2", "--no-python"]
     meet = ["--rdzv-backend", "c10d", "--rdzv-endpoint", f"127.0.0.1:{port}", "--rdzv-id", "host"]
     place = ["--local-addr", "127.0.0.1", "--nproc-per-node", "1", "--max-restarts", "9"]
-    mine = command(1, out, *SMALL, "12", "--validate-every", "1")
+    mine = command(1, out, *SMALL, "12")
     agent = [*start, *meet, *place, *mine[mine.index("--max-restarts") + 2 :]]
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
     first = subprocess.Popen(agent, env=environment, start_new_session=True)
@@ -150,4 +149,4 @@ def test_a_host_that_leaves_is_done_without(tmp_path: Path) -> None:
                 os.killpg(one.pid, signal.SIGKILL)
     summary = json.loads((out / "metrics.json").read_text())["training"]
     assert (summary["ranks"], summary["stopped_by"]) == (1, "epochs")
-    assert digest(out) == run(2, tmp_path / "whole", *SMALL, "12", "--validate-every", "1")
+    assert digest(out) == run(2, tmp_path / "whole", *SMALL, "12")
