@@ -151,7 +151,8 @@ def soak(seconds: float, folder: Path, tell: Callable[[dict[str, Any]], object])
 
     served = folder / "served"
     hale.calibrate(hale.train(folder / "graph", epochs=3, out=served, **QUICK))
-    began, rows, differed = time.monotonic(), [], 0
+    began, differed = time.monotonic(), 0
+    rows: list[dict[str, Any]] = []
     found: dict[str, Any] = {}
     with serving(served) as (server, port):
         first = work(folder), load(port, REQUESTS)
