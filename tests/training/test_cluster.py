@@ -10,7 +10,6 @@ import json
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -120,33 +119,3 @@ def test_saved_at_four_ranks_and_resumed_at_one_two_and_three(tmp_path: Path) ->
         copy = tmp_path / f"resumed-{ranks}"
         shutil.copytree(out, copy)
         assert run(ranks, copy, "--resume") == whole
-
-
-def test_a_host_that_leaves_is_done_without(tmp_path: Path) -> None:
-    """Two agents of torchrun, of which one may be missing; the second is killed with its rank."""
-    out = tmp_path / "run"
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    start = [sys.executable, "-m", "torch.distributed.run", "--nnodes", "1:2", "--no-python"]
-    meet = ["--rdzv-backend", "c10d", "--rdzv-endpoint", f"127.0.0.1:{port}", "--rdzv-id", "host"]
-    place = ["--local-addr", "127.0.0.1", "--nproc-per-node", "1", "--max-restarts", "9"]
-    mine = command(1, out, *SMALL, "12")
-    agent = [*start, *meet, *place, *mine[mine.index("--max-restarts") + 2 :]]
-    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
-    first = subprocess.Popen(agent, env=environment, start_new_session=True)
-    second = subprocess.Popen(agent, env=environment, start_new_session=True)
-    try:
-        while not (out / "ranks" / "checkpoint").is_dir():
-            assert first.poll() is None
-            time.sleep(0.1)
-        assert len(ranks_of(out)) == 2
-        os.killpg(second.pid, signal.SIGKILL)
-        assert first.wait(timeout=180) == 0
-    finally:
-        for one in (first, second):
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(one.pid, signal.SIGKILL)
-    summary = json.loads((out / "metrics.json").read_text())["training"]
-    assert (summary["ranks"], summary["stopped_by"]) == (1, "epochs")
-    assert digest(out) == run(2, tmp_path / "whole", *SMALL, "12")
