@@ -110,8 +110,10 @@ release-bounds: .venv/.release
 	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python scripts/try_wheel.py dist/*.whl --lowest
 	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python scripts/try_wheel.py dist/*.whl --newest
 
+# In so many processes, each on one core: tests say themselves where they take more.
+JOBS ?= 2
 test: setup
-	$(BIN)/python -m pytest
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses $(JOBS) --dist loadfile
 
 # The pages in a real browser: Debian's chromium and its driver, installed where that may be done.
 # Where there is none the tests are left out, and it says so.

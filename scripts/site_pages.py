@@ -33,7 +33,7 @@ PYTHON_GROUPS = {
     "Ask it": (
         *("predict", "predict_many", "Query", "Answer", "Answers", "discover", "discover_each"),
         *("MissingFact", "neighbors", "Neighbor", "why", "Explanation", "find", "Found"),
-        *("align", "Match"),
+        *("with_paths", "align", "Match"),
     ),
     "See how good it is": (
         *("evaluate", "Report", "Metrics", "calibrate", "Calibration", "load_calibration"),

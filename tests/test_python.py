@@ -53,6 +53,7 @@ ASKED: dict[str, Callable[[Any], Any]] = {
     "load_calibration": lambda run: hale.load_calibration(run),
     "query_vectors": lambda run: hale.query_vectors(run, head="p5", relation="next").tolist(),
     "export_run": lambda run: hale.export_run(run, "out", overwrite=True),
+    "with_paths": lambda run: hale.evaluate(hale.with_paths(run)).overall,
     "find": lambda run: hale.find(run, "two"),
     "update": lambda run: hale.update(run, FACTS[1:], epochs=1).origin[-1]["added"],
 }

@@ -21,6 +21,7 @@ from hale.evaluation.cardinality_rule import CardinalityRule
 from hale.evaluation.ranks import filtered_ranks
 from hale.evaluation.second_opinion import Advised, choose_weight, weight_of, with_paths
 from hale.models import Model, make_model
+from hale.runs.seal import sealed
 from hale.settings import make_settings
 
 FAMILIES = 30  # of a child, its parent and its grandparent
@@ -145,7 +146,7 @@ def test_rules_are_kept_with_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyP
     asked = torch.arange(NUM), torch.ones(NUM, dtype=torch.long)
     torch.testing.assert_close(again.model.score_all(*asked), first.model.score_all(*asked))
     values = json.loads(kept.read_text())
-    kept.write_text(json.dumps({**values, "step": values["step"] + 1}))
+    kept.write_text(json.dumps(sealed({**values, "step": values["step"] + 1})))
     assert weight_of(with_paths(tmp_path / "run")) == weight_of(first)  # of other weights: anew
     kept.write_text("{")
     with pytest.raises(RunError, match=r"paths\.json"):

@@ -19,6 +19,7 @@ from hale.engine.group import Group
 from hale.errors import HaleError, RunError, SettingsError
 from hale.runs.folder import MODEL, RANKS, RunFolder
 from hale.runs.run import Record
+from hale.runs.seal import sealed
 from hale.settings import make_settings
 from hale.training.mapped_graph import mapped_graph
 from hale.training.ranked_start import on_cpus, train_on_ranks
@@ -181,7 +182,7 @@ def test_another_runs_shards_are_refused(tmp_path: Path, unbroken: Path) -> None
     out = tmp_path / "other"
     shutil.copytree(unbroken, out)
     state = out / RANKS / "checkpoint" / "state.json"
-    state.write_text(json.dumps({**json.loads(state.read_text()), "owner": "somebody"}))
+    state.write_text(json.dumps(sealed({**json.loads(state.read_text()), "owner": "somebody"})))
     with pytest.raises(RunError, match="another run's"):
         train_on_ranks(Group(), None, {"epochs": 9}, out=out, resume=True)
 

@@ -333,7 +333,7 @@ def test_a_decision_keeps_no_number_that_is_none(browser: TestClient, folder: Pa
     form |= {"probability": "nan", "score": "1e999"}
     assert browser.post("/review/decide", data=form, headers=HTMX).status_code == 200
     assert json.loads((folder / REVIEW).read_text()).keys() == {
-        *("time", "who", "decision", "head", "relation", "tail")
+        *("time", "who", "decision", "head", "relation", "tail", "checksum")
     }
 
 
