@@ -9,6 +9,7 @@ htmx.config.historyCacheSize = 0; // pages hold names: the server is asked again
 htmx.config.refreshOnHistoryMiss = true; // for the whole page, with its scripts
 htmx.config.selfRequestsOnly = true;
 htmx.config.scrollBehavior = "auto";
+htmx.config.defaultSettleDelay = 0; // a key pressed at once meets buttons that are ready
 
 // An answer that is an error is shown where the answer would have stood.
 document.addEventListener("htmx:beforeSwap", (event) => {
