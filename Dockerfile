@@ -2,10 +2,10 @@
 #
 #     make release
 #     docker build --tag hale .
-#     docker run --rm --volume "$PWD:/work" hale train facts.tsv --budget 5m --out runs/mine
+#     docker run --rm --volume "$PWD:/data" hale train facts.tsv --budget 5m --out runs/mine
 #
 # --build-arg TORCH_INDEX=... names PyTorch's CPU index; without it the usual build comes, with
-# gigabytes of GPU packages. Files in /work are written as user 1000 (--user changes it).
+# gigabytes of GPU packages. Files in /data are written as user 1000 (--user changes it).
 FROM python:3.13-slim-bookworm AS build
 
 ARG TORCH_INDEX=""
@@ -21,8 +21,8 @@ RUN python -m venv /opt/hale \
 FROM python:3.13-slim-bookworm
 COPY --from=build /opt/hale /opt/hale
 RUN useradd --uid 1000 --create-home hale
-ENV PATH="/opt/hale/bin:$PATH" HALE_CACHE=/work/.hale
+ENV PATH="/opt/hale/bin:$PATH" HALE_CACHE=/data/.hale
 USER 1000
-WORKDIR /work
+WORKDIR /data
 ENTRYPOINT ["hale"]
 CMD ["--help"]

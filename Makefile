@@ -156,7 +156,7 @@ mutants: setup
 
 # The kernel's tests over a kernel built with address and undefined-behaviour sanitizers; then random
 # calls of its functions under these and under the thread sanitizer.
-CALLS ?= 2000
+RANDOM_CALLS ?= 2000
 sanitize: setup
 	$(BIN)/cmake -S . -B build/sanitize -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN))/ninja -DHALE_SANITIZE=ON
 	$(BIN)/cmake --build build/sanitize
@@ -164,8 +164,8 @@ sanitize: setup
 	  LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libubsan.so)" \
 	  $(BIN)/python -m pytest tests/engine -p no:cacheprovider --ignore tests/engine/test_want_of_memory.py
 	$(BIN)/cmake --build build/sanitize --target hale_calls_address hale_calls_thread
-	build/sanitize/hale_calls_address 0 $(CALLS)
-	TSAN_OPTIONS=halt_on_error=1 build/sanitize/hale_calls_thread 0 $(CALLS)
+	build/sanitize/hale_calls_address 0 $(RANDOM_CALLS)
+	TSAN_OPTIONS=halt_on_error=1 build/sanitize/hale_calls_thread 0 $(RANDOM_CALLS)
 
 # Every command that writes, killed and failed at every turn, the power cut, every byte of a run
 # changed; TORTURE=1000 for the long one. What happened is added to docs/results/torture.jsonl.

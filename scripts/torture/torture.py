@@ -141,10 +141,11 @@ def attempt(
 
 def kills(count: int, names: list[str], seed: int, work: Path, log: Path) -> None:
     """Kill commands at moments drawn at random, all tasks in turn."""
-    ready, draw = stages(names, work), random.Random(seed)  # noqa: S311
+    ready = stages(names, work)
     before = Counter(row["break"] for row in logged(log))["kill -9"]
     for number in range(before, before + count):
         stage = ready[number % len(ready)]
+        draw = random.Random(f"{seed}/{number}")  # noqa: S311
         moment = draw.uniform(0.0, stage.seconds)
         row = {"break": "kill -9", "task": stage.task.name, "number": number, "after": moment}
         add(log, attempt(stage, row, partial(stage.broken, kill_after=moment)))

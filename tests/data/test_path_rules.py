@@ -30,7 +30,7 @@ def family(*, valid: list[tuple[int, int, int]] | None = None) -> Graph:
 
 def rule_named(rules: PathRules, relation: int, steps: tuple[int, ...]) -> tuple[int, int] | None:
     """Facts and cases of a rule, None if it is not held."""
-    width = rules.walks.base**3
+    width = rules.width
     for key, facts, cases in zip(rules.keys, rules.facts, rules.cases, strict=True):
         if (
             divmod(int(key), width)[0] == relation

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +14,12 @@ import torch
 
 import hale
 from hale.answers.predictor import predict
+from hale.answers.scorer import Scorer
 from hale.data.graph import Graph, Vocabulary
 from hale.data.path_rules import PathRules, mine
 from hale.errors import InputError, RunError
 from hale.evaluation import second_opinion
+from hale.evaluation.candidates import Candidates
 from hale.evaluation.cardinality_rule import CardinalityRule
 from hale.evaluation.ranks import filtered_ranks
 from hale.evaluation.second_opinion import Advised, choose_weight, weight_of, with_paths
@@ -61,7 +64,7 @@ def confidence(rules: PathRules, head: int, relation: int, tail: int) -> float:
     ends = rules.walks.from_entities(np.array([head]))
     best = 0.0
     for code, end in zip(ends.codes.tolist(), ends.entities.tolist(), strict=True):
-        at = np.flatnonzero(rules.keys == relation * rules.walks.base**3 + code)
+        at = np.flatnonzero(rules.keys == relation * rules.width + code)
         if end == tail and len(at):
             best = max(best, rules.facts[at[0]] / (rules.cases[at[0]] + 5))
     return best
@@ -156,3 +159,41 @@ def test_rules_are_kept_with_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyP
 def test_without_validation_triples() -> None:
     with pytest.raises(InputError, match="no valid triples"):
         with_paths(run_of(families(valid=False)))
+
+
+def test_saved_it_is_the_run_that_it_was(tmp_path: Path) -> None:
+    run = run_of(families())
+    advised = with_paths(run)
+    advised.save(tmp_path / "run")
+    again = hale.load_run(tmp_path / "run")
+    np.testing.assert_array_equal(again.vectors().array, run.vectors().array)
+    np.testing.assert_array_equal(advised.vectors().array, run.vectors().array)
+    assert isinstance(advised.model, Advised)
+    with pytest.raises(InputError, match="without path rules"):
+        predict(advised, head="e63", relation="grandparent", above=0.5)
+
+
+def test_relations_between_entities_gain_by_rules_unscaled() -> None:
+    run = run_of(families())
+    rules = mine(run.graph)
+    rows = []
+    for weight in (0.0, 2.0):
+        scorer = Scorer(
+            replace(run, model=Advised(run.model, rules, weight)),
+            Candidates(run.graph, anything=True),
+        )
+        marks = np.zeros((1, 2), dtype=bool)
+        rows.append(scorer.relations(np.array([60]), np.array([62]), marks)[0])
+    gain = math.log1p(100 * confidence(rules, 60, GRAND, 62))
+    assert gain > 0
+    torch.testing.assert_close(rows[1][GRAND] - rows[0][GRAND], torch.tensor(2 * gain).float())
+
+
+def test_another_seed_is_mined_anew(tmp_path: Path) -> None:
+    run = run_of(families(), out=tmp_path / "run")
+    with_paths(run, seed=1)
+    values = json.loads((tmp_path / "run" / second_opinion.PATHS).read_text())
+    assert values["seed"] == 1
+    with_paths(tmp_path / "run")
+    values = json.loads((tmp_path / "run" / second_opinion.PATHS).read_text())
+    assert values["seed"] == 0

@@ -20,6 +20,7 @@ from hale.evaluation.candidate_scores import (
 )
 from hale.evaluation.candidates import Candidates
 from hale.evaluation.cardinality_rule import rule_of
+from hale.evaluation.second_opinion import Advised
 from hale.evaluation.spans import chunk_size, refuse_non_finite, spans_of, width_of
 from hale.models import Model
 from hale.models.base import LAST
@@ -101,6 +102,8 @@ class Scorer:
         out = scores <= LAST / 2
         if self.scaled and self.model.by_distance:
             bias = self.model.bias(head, tail)
+            if isinstance(self.model, Advised):  # what rules add is no distance
+                bias = scores - self.model.inner.score(head, relation, tail) + bias
             scores = self.model.scale(relation) * (scores - bias) + bias
         out = out.reshape(shape) | self._tensor(without | ~self.candidates.join(heads, tails))
         return scores.reshape(shape).masked_fill(out, -torch.inf)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import functools
 import importlib
+import os
 import sys
+import time
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -156,9 +158,7 @@ def reporting(command: Callable[P, R]) -> Callable[P, R]:
             with _warnings_told():
                 return command(*args, **kwargs)
         except HaleError as error:
-            if leads() or isinstance(error, GroupError):  # which each rank tells of another
-                err.quiet = False
-                err.print(f"error: {error}", style="red")
+            _tell_error(str(error), at_once=isinstance(error, GroupError))
             if isinstance(error, InputError):
                 do_not_try_again()
             raise typer.Exit(error.exit_status) from None
@@ -168,15 +168,28 @@ def reporting(command: Callable[P, R]) -> Callable[P, R]:
         except OSError as error:  # of a path that no system takes, or a disk that fails
             if error.filename is None or error.strerror is None:
                 raise
-            err.print(f"error: {_shown(error.filename)}: {error.strerror}.", style="red")
+            _tell_error(f"{_shown(error.filename)}: {error.strerror}.")
             raise typer.Exit(HaleError.exit_status) from None
         except (MemoryError, RuntimeError) as error:
             if not _no_memory(error):
                 raise
-            err.print(f"error: {NO_MEMORY}", style="red")
+            _tell_error(NO_MEMORY)
             raise typer.Exit(InputError.exit_status) from None
 
     return wrapped
+
+
+ALONE_AFTER = 1.0  # seconds: by then the group has ended if rank 0 met the same
+
+
+def _tell_error(text: str, *, at_once: bool = False) -> None:
+    """The one message of error; of another rank than 0 if it is the only one to meet it."""
+    if not leads():
+        if not at_once:  # what each rank tells of another
+            time.sleep(ALONE_AFTER)
+        text = f"rank {os.environ['RANK']}: {text}"
+    err.quiet = False
+    err.print(f"error: {text}", style="red")
 
 
 def _shown(path: object) -> str:

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from hale.cli.app import out, reporting
+from hale.errors import GroupError
 
 
 @reporting
@@ -34,10 +35,13 @@ def kills(
         found = break_runs(number, kept, Path(work), seconds=seconds, follow=_tell)
     if page is not None and found["runs"]:
         write_kills_page(found, page)
+    if not found["runs"]:
+        out.print("no run has ended yet; the same command goes on")
+        return
     same = all(run["same"] for run in found["runs"])
     out.print(f"{count_kills(found)} kills of {number}, weights {'the same' if same else 'differ'}")
     if not same:
-        raise typer.Exit(1)
+        raise GroupError("A run that was broken has other weights than one that was not.")
 
 
 def _tell(run: dict[str, Any]) -> None:

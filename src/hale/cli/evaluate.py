@@ -88,7 +88,8 @@ def evaluate(
     if as_json:
         print_json({"run": str(run), **report, **({"paths": weight_of(loaded)} if paths else {})})
     else:
-        rows = {"both directions": report, **report["by_direction"], **without_rule(report)}
+        alone = "without the rule" if paths else "vectors alone"
+        rows = {"both directions": report, **report["by_direction"], **without_rule(report, alone)}
         if by_relation:
             rows |= report["by_relation"]
         among = f", among entities {found.candidates}" if found.candidates else ""

@@ -9,7 +9,8 @@ from contextlib import suppress
 from pathlib import Path
 
 RESTARTS = 3  # of a group in which a rank died
-LAUNCHER, REFUSED = "HALE_LAUNCHER", signal.SIGUSR1  # whom a rank tells not to try again, and how
+# Whom a rank tells not to try again, and how; Windows has no such signal, and no ranks.
+LAUNCHER, REFUSED = "HALE_LAUNCHER", getattr(signal, "SIGUSR1", signal.SIGTERM)
 
 
 def is_rank() -> bool:

@@ -242,9 +242,11 @@ def metrics_table(reports: Mapping[str, Mapping[str, Any]], title: str) -> Table
     return table
 
 
-def without_rule(report: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
-    """The row of the vectors alone, where a rule of ranking made the others."""
-    return {"vectors alone": report["vectors_alone"]} if "vectors_alone" in report else {}
+def without_rule(
+    report: Mapping[str, Any], name: str = "vectors alone"
+) -> dict[str, Mapping[str, Any]]:
+    """The row of the scores alone, where a rule of ranking made the others."""
+    return {name: report["vectors_alone"]} if "vectors_alone" in report else {}
 
 
 def sample_line(report: Mapping[str, Any]) -> str:

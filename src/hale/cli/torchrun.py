@@ -27,6 +27,7 @@ def main() -> int:
     from torch.distributed.elastic.multiprocessing.errors import ChildFailedError
 
     def refused(_number: int, _frame: object) -> None:
+        signal.signal(REFUSED, signal.SIG_IGN)  # other ranks say the same
         raise _RefusedError
 
     signal.signal(REFUSED, refused)

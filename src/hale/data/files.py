@@ -219,7 +219,7 @@ def _exchange(one: Path, other: Path) -> bool:
     if exchange(here, os.fsencode(one), here, os.fsencode(other), both) == 0:
         return True
     fault = ctypes.get_errno()
-    if fault in (errno.ENOSYS, errno.EINVAL, errno.ENOTSUP):
+    if fault in (errno.ENOSYS, errno.EINVAL, errno.ENOTSUP, errno.EPERM):
         return False
     raise OSError(fault, os.strerror(fault), str(other))
 

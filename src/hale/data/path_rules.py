@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 
 from hale.data.graph import Graph
 from hale.data.keys import Ids
-from hale.data.walks import AT_ONCE, Walks
+from hale.data.walks import AT_ONCE, Ends, Walks
 
 Floats = NDArray[np.float64]
 
 ENDS = 1 << 26  # of paths that are looked at in all; a relation has its share of them
-LEAST_ENDS = 1 << 16  # of a relation
+LEAST_ENDS, MOST_ENDS = 1 << 16, 1 << 22  # of a relation
 DOUBT = 5  # cases that are supposed not to hold: a rule seen once is no rule
 LEAST_FACTS = 2
 LEAST_CONFIDENCE = 0.005
@@ -33,15 +33,16 @@ class PathRules:
     """Rules  r(x, y) <- p1(x, z1), p2(z1, z2), p3(z2, y)  of up to three steps, either way.
 
     A rule's confidence is  facts / (cases + 5):  of the pairs (x, y) that its path joins, those
-    that train holds the fact of, for x among entities that answer for r at all (the closed world
-    of AMIE, Galarraga et al., WWW 2013, with AnyBURL's supposed cases, Meilicke et al., IJCAI
-    2019). Nothing but train is read. ``codes`` are those of ``Walks``, sorted within a relation.
+    that train holds the fact of, for x that have a fact of r at all (the partial completeness of
+    AMIE, Galarraga et al., WWW 2013), with supposed cases as AnyBURL has them (Meilicke et al.,
+    IJCAI 2019). Nothing but train is read.
     """
 
-    def __init__(self, graph: Graph, keys: Ids, confidence: Floats, facts: Ids, cases: Ids) -> None:
-        """From keys (m,), ascending, of a directed relation and a path: relation B^3 + code."""
-        self.walks, self._width = Walks(graph), Walks(graph).base ** 3
-        self.keys, self.confidence, self.facts, self.cases = keys, confidence, facts, cases
+    def __init__(self, walks: Walks, keys: Ids, facts: Ids, cases: Ids) -> None:
+        """From keys (m,), ascending, of a directed relation and a path: relation * width + code."""
+        self.walks, self.width = walks, width_of(walks)
+        self.keys, self.facts, self.cases = keys, facts, cases
+        self.confidence: Floats = facts / (cases + DOUBT)
 
     def __len__(self) -> int:
         return len(self.keys)
@@ -49,24 +50,43 @@ class PathRules:
     def evidence(self, heads: Ids, relations: Ids) -> Evidence:
         """Who answers queries (n,), (n,) by the rules; the best rule of an answer counts."""
         parts = []
-        for start in range(0, len(heads), AT_ONCE):
-            part = slice(start, start + AT_ONCE)
-            ends = self.walks.from_entities(heads[part])
-            asked = relations[part][ends.rows] * self._width + ends.codes
-            places = np.searchsorted(self.keys, asked)
-            places[places == len(self.keys)] = 0
-            held = np.flatnonzero(self.keys[places] == asked) if len(self.keys) else places[:0]
-            rows, entities = ends.rows[held] + start, ends.entities[held]
-            confidence = self.confidence[places[held]]
-            order = np.lexsort((confidence, entities, rows))
-            rows, entities, confidence = rows[order], entities[order], confidence[order]
-            last = np.ones(len(rows), dtype=bool)
-            last[:-1] = (rows[1:] != rows[:-1]) | (entities[1:] != entities[:-1])
-            parts.append(Evidence(rows[last], entities[last], confidence[last]))
+        asked, which = np.unique(heads, return_inverse=True)
+        order = np.argsort(which, kind="stable")  # the queries by their heads
+        for start in range(0, len(asked), AT_ONCE):
+            ends = self.walks.from_entities(asked[start : start + AT_ONCE])
+            by_head = np.argsort(ends.rows, kind="stable")
+            first, last = (
+                np.searchsorted(ends.rows[by_head], np.arange(AT_ONCE), side=side)
+                for side in ("left", "right")
+            )
+            bounds = np.searchsorted(which[order], (start, start + AT_ONCE))
+            for query in order[slice(*bounds)].tolist():
+                head = which[query] - start
+                mine = by_head[first[head] : last[head]]
+                found = self._spoken_for(int(relations[query]), ends, mine)
+                parts.append((query, *found))
+        parts.sort(key=lambda part: part[0])
         if not parts:
             none = np.empty(0, dtype=np.int64)
             return Evidence(none, none, np.empty(0))
-        return Evidence(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+        rows = np.repeat([query for query, _, _ in parts], [len(ids) for _, ids, _ in parts])
+        entities, confidence = (
+            np.concatenate(column) for column in list(zip(*parts, strict=True))[1:]
+        )
+        return Evidence(rows, entities, confidence)
+
+    def _spoken_for(self, relation: int, ends: Ends, mine: Ids) -> tuple[Ids, Floats]:
+        """The entities that some of the ends lead to by a rule of a relation; the best rule's."""
+        keys = relation * self.width + ends.codes[mine]
+        places = np.searchsorted(self.keys, keys)
+        places[places == len(self.keys)] = 0
+        held = np.flatnonzero(self.keys[places] == keys) if len(self.keys) else places[:0]
+        entities, confidence = ends.entities[mine[held]], self.confidence[places[held]]
+        order = np.lexsort((confidence, entities))
+        entities, confidence = entities[order], confidence[order]
+        last = np.ones(len(entities), dtype=bool)
+        last[:-1] = entities[1:] != entities[:-1]
+        return entities[last], confidence[last]
 
     def as_dict(self) -> dict[str, list[Any]]:
         """Ready for JSON; of the names a graph gives its relations it says nothing."""
@@ -84,7 +104,13 @@ class PathRules:
         )
         if not len(keys) == len(facts) == len(cases) or (keys[1:] <= keys[:-1]).any():
             raise ValueError("path rules are sorted and each has facts and cases")
-        return cls(graph, keys, facts / (cases + DOUBT), facts, cases)
+        return cls(Walks(graph), keys, facts, cases)
+
+
+def width_of(walks: Walks) -> int:
+    """One more than the largest code of a path."""
+    width: int = walks.base**walks.length
+    return width
 
 
 def mine(graph: Graph, *, seed: int = 0) -> PathRules:
@@ -92,16 +118,16 @@ def mine(graph: Graph, *, seed: int = 0) -> PathRules:
     walks, known = Walks(graph), graph.known("train")
     draws = np.random.default_rng(seed)
     directed = 2 * len(graph.relations)
-    most = max(LEAST_ENDS, ENDS // max(1, directed))
+    most = min(MOST_ENDS, max(LEAST_ENDS, ENDS // max(1, directed)))
     found: list[tuple[Ids, Ids, Ids]] = []
     for relation in range(directed):
         heads = draws.permutation(graph.sides.given(relation))
         codes, facts, cases = _counted(walks, known.holds, heads, relation, most)
         kept = (facts >= LEAST_FACTS) & (facts / (cases + DOUBT) >= LEAST_CONFIDENCE)
-        keys = relation * walks.base**3 + codes[kept]
+        keys = relation * width_of(walks) + codes[kept]
         found.append((keys, facts[kept], cases[kept]))
     keys, facts, cases = (np.concatenate(column) for column in zip(*found, strict=True))
-    return PathRules(graph, keys, facts / (cases + DOUBT), facts, cases)
+    return PathRules(walks, keys, facts, cases)
 
 
 def _counted(

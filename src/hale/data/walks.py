@@ -39,7 +39,8 @@ class Walks:
         train = graph.train.astype(np.int64)
         self.num_entities, half = len(graph.entities), len(graph.relations)
         self.base = 2 * half + 1
-        room = LARGEST // (AT_ONCE * max(1, self.num_entities))
+        # a code stands beside a place and an entity, or beside a relation
+        room = LARGEST // max(self.base, AT_ONCE * max(1, self.num_entities))
         self.length = max(steps for steps in (1, 2, 3) if steps == 1 or self.base**steps < room)
         starts = np.concatenate((train[:, 0], train[:, 2]))
         order = np.argsort(starts, kind="stable")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import resource
 import sys
 from pathlib import Path
 
@@ -13,6 +12,8 @@ REFUSED = ("not enough memory", "can't allocate memory", "out of memory", "bad_a
 
 def peak_mb() -> float:
     """The most memory that this process has held, in MB."""
+    import resource  # Windows has none; only benchmarks ask there
+
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak / (1 << 20) if sys.platform == "darwin" else peak / 1024
 
@@ -31,9 +32,12 @@ def available(root: Path = Path("/")) -> int | None:
     ):
         if (most := _number(limit)) is not None and (now := _number(used)) is not None:
             free.append(max(most - now, 0))
-    space, _ = resource.getrlimit(resource.RLIMIT_AS)
-    if space != resource.RLIM_INFINITY:
-        free.append(space)
+    if sys.platform != "win32":
+        import resource
+
+        space, _ = resource.getrlimit(resource.RLIMIT_AS)
+        if space != resource.RLIM_INFINITY:
+            free.append(space)
     return min((one for one in free if one is not None), default=None)
 
 

@@ -149,7 +149,7 @@ class CardinalityRule:
 
         Delta nats below, or as many as are given (n,). Beyond the bound of an activation there is
         no such score, and below all others they keep their order. Scores above zero, which a second
-        opinion gives, are as far above that of zero as they were.
+        opinion gives, are as far above that of zero as they were, if it has one.
         """
         off = self._off(relations, nats)
         if self._linear:
@@ -157,8 +157,9 @@ class CardinalityRule:
         else:
             x = (-scores).clamp_min(0.0)
             reached = self._reach(self._activated(x, relations) + off, relations, scores.dtype)
-            far = FARTHEST * (1 + x)
-            moved = scores.clamp_min(0.0) - torch.where(torch.isinf(reached), far, reached)
+            above = scores.clamp_min(0.0)
+            far = -FARTHEST * (1 + x) / (1 + above)
+            moved = torch.where(torch.isinf(reached), far, above - reached)
         keep = (off == 0) | (scores <= LAST / 2)
         return torch.where(keep, scores, moved)
 

@@ -10,7 +10,9 @@ does better than the vectors alone.
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -34,13 +36,16 @@ VERSION = 1
 WEIGHTS = (0.0, 0.0625, 0.125, 0.25, 0.5, 1.0, 2.0, 4.0)
 SAMPLE = 1000  # validation triples that choose among them
 SURE = 100.0  # a confidence of 1 / SURE counts for ln 2
-HELD = 4096  # queries whose evidence is held for the next span or question
+HELD = 1 << 22  # answers that rules speak for, held for the next span or question
+
+Held = dict[tuple[int, int], tuple[Tensor, Tensor]]  # by head and relation
 
 
 class Advised(Model):
-    """A model whose scores know of path rules; whatever else is asked of it the model answers.
+    """A model whose scores, of triples and of all entities, know of path rules.
 
-    It is ranked by and asks for the best as any model, and is not trained.
+    Its vectors, tables and weights are the model's own, and so is what is saved of it. It is not
+    trained.
     """
 
     name = "advised"
@@ -55,7 +60,16 @@ class Advised(Model):
             model.tail_bias,
         )
         self.may_loop = model.may_loop
-        self._held: dict[tuple[int, int], tuple[Tensor, Tensor]] = {}
+        self._held: Held = {}
+
+    def state_dict(self, *args: Any, **kwargs: Any) -> Any:
+        """The model's own weights: rules are kept beside them."""
+        return self.inner.state_dict(*args, **kwargs)
+
+    def named_modules(self, *args: Any, **kwargs: Any) -> Iterator[tuple[str, nn.Module]]:
+        """The model's own tables, by their own names."""
+        found: Iterator[tuple[str, nn.Module]] = self.inner.named_modules(*args, **kwargs)
+        return found
 
     @property
     def entity(self) -> Table:  # type: ignore[override]
@@ -102,42 +116,44 @@ class Advised(Model):
     def _gains(self, head: Tensor, relation: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """What rules add to answers of queries (B,), (B,): rows, entities and w ln(1 + 100 c)."""
         pairs = list(zip(head.tolist(), relation.tolist(), strict=True))
-        missing = [pair for pair in dict.fromkeys(pairs) if pair not in self._held]
+        held = {pair: self._held[pair] for pair in pairs if pair in self._held}
+        missing = [pair for pair in dict.fromkeys(pairs) if pair not in held]
         if missing:
-            if len(self._held) + len(missing) > HELD:
-                self._held.clear()
-                missing = list(dict.fromkeys(pairs))
             asked = np.array(missing, dtype=np.int64)
-            self._hold(missing, self.rules.evidence(asked[:, 0], asked[:, 1]))
-        found = [self._held[pair] for pair in pairs]
+            held |= _by_query(missing, self.rules.evidence(asked[:, 0], asked[:, 1]))
+            # for the next span of the same queries; another thread may have others
+            self._held = held if sum(len(ends) for ends, _ in held.values()) < HELD else {}
+        found = [held[pair] for pair in pairs]
         sizes = torch.tensor([len(entities) for entities, _ in found])
         rows = torch.repeat_interleave(torch.arange(len(pairs)), sizes)
         entities = torch.cat([entities for entities, _ in found])
         gain = self.weight * torch.cat([gain for _, gain in found])
         return rows.to(head.device), entities.to(head.device), gain.to(head.device)
 
-    def _hold(self, queries: list[tuple[int, int]], evidence: Evidence) -> None:
-        bounds = np.searchsorted(evidence.rows, np.arange(len(queries) + 1))
-        entities = torch.from_numpy(evidence.entities)
-        gain = torch.from_numpy(np.log1p(SURE * evidence.confidence))
-        for number, query in enumerate(queries):
-            part = slice(int(bounds[number]), int(bounds[number + 1]))
-            self._held[query] = entities[part], gain[part]
+
+def _by_query(queries: list[tuple[int, int]], evidence: Evidence) -> Held:
+    """What is said for answers to each query: entities and ln(1 + 100 c)."""
+    bounds = np.searchsorted(evidence.rows, np.arange(len(queries) + 1)).tolist()
+    entities = torch.from_numpy(evidence.entities)
+    gain = torch.from_numpy(np.log1p(SURE * evidence.confidence))
+    parts = [slice(*pair) for pair in pairwise(bounds)]
+    return {query: (entities[part], gain[part]) for query, part in zip(queries, parts, strict=True)}
 
 
 def with_paths(run: RunSource, *, seed: int = 0) -> Run:
     """The run with a second opinion by path rules: a run in memory that is asked like any other.
 
     Rules are mined from train, and the weight is chosen on validation triples (at most 1,000,
-    drawn by ``seed``); both are kept in the run's folder, in paths.json, for the next time.
-    Probabilities are of the vectors' scores, so the run has none.
+    drawn by ``seed``); both are kept in the run's folder, in paths.json, for the next time with
+    that seed. Probabilities are of the vectors' scores, so the run has none; saved or updated, it
+    is the run that it was.
     """
     run = open_run(run)
     if isinstance(run.model, Advised):
         return run
     if run.model.entity.group.size > 1:
         raise InputError("Path rules look at all entities in one process: ask without --ranks.")
-    rules, weight = _kept(run) or _made(run, seed)
+    rules, weight = _kept(run, seed) or _made(run, seed)
     model = Advised(run.model, rules, weight)
     return replace(run, model=model, path=None, metrics={}, held={}, write_state=None)
 
@@ -159,6 +175,7 @@ def _made(run: Run, seed: int) -> tuple[PathRules, float]:
         values = {
             "version": VERSION,
             "step": run.summary.kept_step,
+            "seed": seed,
             "weight": weight,
             **rules.as_dict(),
         }
@@ -171,22 +188,24 @@ def _made(run: Run, seed: int) -> tuple[PathRules, float]:
     return rules, weight
 
 
-def _kept(run: Run) -> tuple[PathRules, float] | None:
-    """What the folder keeps of these weights, if it does."""
+def _kept(run: Run, seed: int) -> tuple[PathRules, float] | None:
+    """What the folder keeps of these weights and this seed, if it does."""
     if run.path is None or not RunFolder(run.path).has(PATHS):
         return None
     folder = RunFolder(run.path)
     with folder.blaming(PATHS):
         values: dict[str, Any] = folder.read_json(PATHS)
-        if values["version"] != VERSION or values["step"] != run.summary.kept_step:
-            return None  # of other weights, or of another hale
+        of = values["version"], values["step"], values["seed"]
+        if of != (VERSION, run.summary.kept_step, seed):
+            return None  # of other weights, draws, or another hale
         return PathRules.of_dict(run.graph, values), float(values["weight"])
 
 
 def choose_weight(run: Run, rules: PathRules, *, seed: int = 0) -> float:
     """The weight of WEIGHTS that ranks the run's validation triples best, the least of equals."""
     queries = run.graph.both_directions(_sample(run.graph, seed))
-    rule, advised = rule_of(run), Advised(run.model, rules, 0.0)
+    advised = Advised(run.model, rules, 0.0)
+    rule = rule_of(replace(run, model=advised))
     found: dict[float, float] = {}
     for advised.weight in WEIGHTS:
         ranks = filtered_ranks(advised, queries, run.graph.known_answers, rule=rule)

@@ -8,16 +8,16 @@
     history.jsonl          one validation a line
     metrics.json           how training went, and the reports of evaluations
     checkpoint.safetensors the state to resume from: weights, optimiser, clock
-    origin.json            of a run that was updated: what was added and removed, and its effect
+    origin.json            of a run that was updated: what was added, removed, and its effect
     teachers.json          of a run that was taught: by which runs, with checksums of their weights
     lessons.safetensors    what they taught: their scores of the best answers to some queries
     ranks/                 of a run on several ranks: their shards of the state, triples to map
+    calibration.json       what gives probabilities; paths.json: path rules and their weight
     review.jsonl           one decision of a person a line; a run that is overwritten hands it on
 
-The folder appears whole under its name, and every later write goes to a
-temporary name and is renamed, so at any moment each file is the old or the new
-one. What is random is a function of seed and step, so no generator is saved.
-No pickle is written or read.
+The folder appears whole under its name, and every later write goes to a temporary name and is
+renamed, so at any moment each file is the old or the new one. What is random is a function of seed
+and step, so no generator is saved. No pickle is written or read.
 """
 
 from __future__ import annotations
@@ -249,7 +249,7 @@ class RunFolder:
         """The records of a file of JSON lines, as they were written."""
         with self.blaming(name):
             lines = [json.loads(line) for line in self._read_text(name).split("\n") if line]
-            return [dict(unsealed(line, must=self._seals())) for line in lines]
+            return [dict(line) for line in unsealed(lines, must=self._seals())]
 
     def _seals(self) -> bool:
         """Whether each JSON file of the run was written with a checksum."""

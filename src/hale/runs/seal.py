@@ -3,8 +3,8 @@
     {"mrr": 0.5, "checksum": "3f1c..."}      the first 16 digits of a SHA-256
 
 It is of what the object says, not of how it is laid out: of its other members as JSON without
-spaces, sorted by name. A list is sealed member by member, as is a file of lines. So each file is
-whole by itself, whatever was written before or after it.
+spaces, sorted by name. A list is sealed member by member, as is a file of lines: a member that is
+gone whole is not noticed.
 """
 
 from __future__ import annotations

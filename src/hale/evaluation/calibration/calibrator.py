@@ -14,6 +14,7 @@ from hale.evaluation.calibration.base import Calibration, Judge
 from hale.evaluation.calibration.by_negatives import ByNegatives, fit_negatives
 from hale.evaluation.calibration.by_questions import ByQuestions, fit_questions
 from hale.evaluation.calibration.fits import METHODS
+from hale.evaluation.second_opinion import Advised
 from hale.models import Model
 from hale.runs.folder import RunFolder
 from hale.runs.lock import writing_run
@@ -50,6 +51,8 @@ def calibrate(
     if method is not None and method not in METHODS:
         raise UnknownNameError("method of calibration", method, METHODS)
     run = open_run(run)
+    if isinstance(run.model, Advised):
+        raise InputError("Probabilities are of scores without path rules: ask without them.")
     if method is not None and negatives is None:
         raise InputError(
             f"The method {method!r} is one of curves against negatives: give negatives, or no "

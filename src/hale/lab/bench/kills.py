@@ -122,7 +122,10 @@ def _begun(kept: Path, trained: list[str]) -> dict[str, Any]:
     fresh = {"machine": machine(), "trained": trained, "timeout": TIMEOUT, "runs": []}
     if not kept.is_file():
         return fresh
-    found: dict[str, Any] = json.loads(kept.read_text(encoding="utf-8"))
+    try:
+        found: dict[str, Any] = json.loads(kept.read_text(encoding="utf-8"))
+    except ValueError:
+        raise HaleError(f"{kept} holds no figures of kills; name another file.") from None
     if found.get("trained") != trained:
         raise HaleError(f"{kept} has figures of other runs; name another file.")
     return found
@@ -191,6 +194,7 @@ def write_kills_page(result: dict[str, Any], page: Path) -> None:
     """The page of a result."""
     runs, about = result["runs"], result["machine"]
     backs = [kill["back"] for run in runs for kill in run["kills"] if kill["back"] is not None]
+    longest = max(backs, default=0.0)
     same = sum(run["same"] for run in runs)
     lines = [
         "# Ranks, killed",
@@ -207,7 +211,7 @@ def write_kills_page(result: dict[str, Any], page: Path) -> None:
         f"| kills | {count_kills(result)} |",
         f"| runs | {len(runs)} |",
         f"| runs whose weights are those of a run that was not broken, by SHA-256 | {same} |",
-        f"| longest time from a kill until all ranks were there again | {max(backs):.1f} s |",
+        f"| longest time from a kill until all ranks were there again | {longest:.1f} s |",
         f"| two timeouts (`--timeout {result['timeout']:g}s`) | {2 * result['timeout']:g} s |",
         "",
         "| run | ranks | killed | longest way back, s | the run, s | weights |",
