@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -20,6 +20,9 @@ from hale.cli.options import (
     Within,
 )
 from hale.errors import RunError
+
+if TYPE_CHECKING:
+    from hale.evaluation.limits import Among
 
 
 @reporting
@@ -65,13 +68,22 @@ def evaluate(
     from hale.cli.tables import metrics_table, without_rule
     from hale.engine.device import use_threads
     from hale.evaluation.evaluator import evaluate as evaluate_run
+    from hale.evaluation.evaluator import limits_of
     from hale.evaluation.second_opinion import weight_of, with_paths
     from hale.runs.run import load_run
 
     use_threads(threads)
     with asking_ranks(ranks, run, device) as group, query_progress(err, "triples") as follow:
         loaded = load_run(run, device=device, group=group)
+        limited: Among = {
+            "types": of_type or None,
+            "type_relation": type_relation,
+            "within": within,
+        }
         if paths:
+            limits_of(
+                loaded.graph, typed=typed, **limited
+            )  # what is refused leaves no rules behind
             loaded = with_paths(loaded)
         found = evaluate_run(
             loaded,
@@ -80,9 +92,7 @@ def evaluate(
             follow=follow,
             typed=typed,
             cardinality=cardinality,
-            types=of_type or None,
-            type_relation=type_relation,
-            within=within,
+            **limited,
         )
     report = found.as_dict()
     if as_json:

@@ -113,8 +113,6 @@ def predict(
         check_table_path(out_file)
     with asking_ranks(ranks, run, device) as group:
         loaded = load_run(run, device=device, group=group)
-        if paths:
-            loaded = with_paths(loaded)
         asked = _queries(loaded, [head, relation, tail], queries, skip_bad, every, direction)
         candidates = candidates_of(
             loaded.graph,
@@ -123,6 +121,8 @@ def predict(
             type_relation=type_relation,
             within=within,
         )
+        if paths:  # last: what is refused leaves no rules behind
+            loaded = with_paths(loaded)
         how: dict[str, Any] = {"k": k, "known": known, "above": above, "candidates": candidates}
         if out_file is not None:
             with leading_file(group, out_file, csv_safe=csv_safe) as file:
