@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hale.data.graph import Graph
 from hale.data.keys import Ids
+from hale.data.known_answers import KnownAnswers
 from hale.data.walks import AT_ONCE, Ends, Walks
 
 Floats = NDArray[np.float64]
@@ -88,7 +89,7 @@ class PathRules:
         last[:-1] = entities[1:] != entities[:-1]
         return entities[last], confidence[last]
 
-    def as_dict(self) -> dict[str, list[Any]]:
+    def as_dict(self) -> dict[str, list[int]]:
         """Ready for JSON; of the names a graph gives its relations it says nothing."""
         return {
             "keys": self.keys.tolist(),
@@ -122,7 +123,7 @@ def mine(graph: Graph, *, seed: int = 0) -> PathRules:
     found: list[tuple[Ids, Ids, Ids]] = []
     for relation in range(directed):
         heads = draws.permutation(graph.sides.given(relation))
-        codes, facts, cases = _counted(walks, known.holds, heads, relation, most)
+        codes, facts, cases = _counted(walks, known, heads, relation, most)
         kept = (facts >= LEAST_FACTS) & (facts / (cases + DOUBT) >= LEAST_CONFIDENCE)
         keys = relation * width_of(walks) + codes[kept]
         found.append((keys, facts[kept], cases[kept]))
@@ -131,7 +132,7 @@ def mine(graph: Graph, *, seed: int = 0) -> PathRules:
 
 
 def _counted(
-    walks: Walks, holds: Any, heads: Ids, relation: int, most: int
+    walks: Walks, known: KnownAnswers, heads: Ids, relation: int, most: int
 ) -> tuple[Ids, Ids, Ids]:
     """The paths from heads, till ``most`` ends were seen: codes, facts and cases of each."""
     parts: list[tuple[Ids, NDArray[np.bool_]]] = []
@@ -141,7 +142,7 @@ def _counted(
         ends = walks.once(walks.from_entities(asked))
         other = ends.codes != relation + 1  # the fact is no reason for itself
         rows, codes, entities = ends.rows[other], ends.codes[other], ends.entities[other]
-        there = holds(asked[rows], np.full(len(rows), relation), entities)
+        there = known.holds(asked[rows], np.full(len(rows), relation), entities)
         parts.append((codes, there))
         seen += len(codes)
         if seen >= most:

@@ -12,8 +12,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from filelock import FileLock, Timeout
+from filelock import FileLock
 
+from hale.data.file_lock import acquire
 from hale.data.files import make_folder
 from hale.errors import RunError
 
@@ -29,20 +30,19 @@ def writing_run(path: str | Path | None) -> Iterator[None]:
         yield
         return
     folder = Path(path).absolute()
-    try:
-        make_folder(folder.parent)
-        lock = FileLock(_beside(folder), timeout=0, is_singleton=True)
-        lock.acquire()
-    except Timeout:
+
+    def refuse() -> None:
         raise RunError(
             f"Another process is writing the run {path} (training, updating or evaluating it). "
             "Wait until it ends, or choose another folder."
-        ) from None
+        )
+
+    try:
+        make_folder(folder.parent)
+        lock = FileLock(_beside(folder), is_singleton=True)
+        acquire(lock, refuse)
     except OSError as error:
         raise RunError(f"{path} cannot be written: {error.strerror or error}.") from None
-    except NotImplementedError:  # a file system without locks: as before there were any
-        yield
-        return
     try:
         yield
     finally:

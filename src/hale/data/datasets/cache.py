@@ -14,10 +14,11 @@ from pathlib import Path
 from typing import IO, NamedTuple, cast
 
 import platformdirs
-from filelock import FileLock, Timeout
+from filelock import FileLock
 
 from hale.data.datasets.catalog import CATALOG, Dataset, RemoteFile
 from hale.data.datasets.download import fetch
+from hale.data.file_lock import acquire
 from hale.data.files import make_folder, write_whole
 from hale.data.progress import Announce
 from hale.errors import DatasetError, DownloadError, HaleWarning
@@ -72,27 +73,18 @@ def download(dataset: Dataset, *, announce: Announce | None = None) -> Path:
 
 @contextmanager
 def _alone(folder: Path) -> Iterator[None]:
-    """One process at a time fetches a data set; another waits, and finds it then.
-
-    The system takes the lock from a process that ends, however it ends.
-    """
+    """One process at a time fetches a data set; another waits, and finds it then."""
     lock = FileLock(folder.with_name(f".{folder.name}.lock"))
+
+    def waits() -> None:
+        words = f"another process is downloading {folder.name}; this one waits for it"
+        warnings.warn(words, HaleWarning, stacklevel=5)
+
     try:
         make_folder(folder.parent)
-        try:
-            lock.acquire(timeout=0)
-        except Timeout:
-            warnings.warn(
-                f"another process is downloading {folder.name}; this one waits for it",
-                HaleWarning,
-                stacklevel=3,
-            )
-            lock.acquire()
+        acquire(lock, waits)
     except OSError as error:
         raise DownloadError(f"{folder} cannot be made: {error.strerror or error}.") from None
-    except NotImplementedError:  # a file system without locks: as before there were any
-        yield
-        return
     try:
         yield
     finally:
