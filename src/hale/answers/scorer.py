@@ -21,7 +21,13 @@ from hale.evaluation.candidate_scores import (
 from hale.evaluation.candidates import Candidates
 from hale.evaluation.cardinality_rule import rule_of
 from hale.evaluation.second_opinion import Advised
-from hale.evaluation.spans import chunk_size, refuse_non_finite, spans_of, width_of
+from hale.evaluation.spans import (
+    by_vectors_alone,
+    chunk_size,
+    refuse_non_finite,
+    spans_of,
+    width_of,
+)
 from hale.models import Model
 from hale.models.base import LAST
 from hale.runs.run import Run
@@ -52,8 +58,8 @@ class Scorer:
         )
         self.chunk = chunk_size(max(widest, self.num_relations * self.model.dim))
         # Rounding takes a squared distance of next to nothing below zero.
-        plain = type(self.model).score_all is Model.score_all
-        by_distance = plain and self.model.similarity == "l2" and self.model.tail_bias is None
+        alone = by_vectors_alone(self.model)
+        by_distance = alone and self.model.similarity == "l2" and self.model.tail_bias is None
         self.highest = 0.0 if by_distance else None
 
     def blocks(

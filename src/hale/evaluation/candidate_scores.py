@@ -18,6 +18,7 @@ from hale.engine.topk import merged, merged_over, top
 from hale.evaluation.candidates import Candidates
 from hale.evaluation.cardinality_rule import CardinalityRule
 from hale.evaluation.spans import (
+    by_vectors_alone,
     chunk_size,
     chunks_of,
     held,
@@ -63,7 +64,7 @@ def score_candidates(
     asked, which = np.unique(relations, return_inverse=True)
     allowed = [candidates.of(relation) for relation in asked.tolist()]
     # a model with scores of its own (another library's) has no rows to gather
-    most = GATHERED * model.size.num_entities if type(model).score_all is Model.score_all else -1
+    most = GATHERED * model.size.num_entities if by_vectors_alone(model) else -1
     narrow = np.array([ids is not None and len(ids) <= most for ids in allowed], dtype=bool)
     blocks = [_all_entities(model, given, relations, allowed, which, ~narrow, known)]
     order = np.argsort(which, kind="stable")

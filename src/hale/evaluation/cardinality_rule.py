@@ -16,6 +16,7 @@ from hale.data.graph import Graph
 from hale.data.keys import Ids, places_in
 from hale.engine.activations import Halin, Hanon
 from hale.errors import SettingsError
+from hale.evaluation.spans import by_vectors_alone
 from hale.models import Model
 from hale.models.base import LAST
 from hale.objectives.scoring import scoring_of
@@ -58,7 +59,7 @@ class CardinalityRule:
         self._scoring = scoring_of(settings)
         activation = self._scoring.activation
         self._linear = self._scoring.is_own(model)
-        self._above_zero = type(model).score_all is not Model.score_all  # more than distances
+        self._above_zero = not by_vectors_alone(model)  # more than distances
         self._bounds: Tensor | None = None
         if settings.gamma_two_way is not None and isinstance(activation, Hanon | Halin):
             bounds = np.where(self.known.two_way, settings.gamma_two_way, activation.gamma)

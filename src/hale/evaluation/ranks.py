@@ -24,6 +24,7 @@ from hale.evaluation.cardinality_rule import CardinalityRule, Levels
 from hale.evaluation.kinds import count_kinds, take_away
 from hale.evaluation.spans import (
     Scored,
+    by_vectors_alone,
     chunk_size,
     chunks_of,
     held,
@@ -126,7 +127,7 @@ def _in_registers(
     last: int,
 ) -> Rivals | None:
     """By the kernel, with scores of its own for single pairs; None where it does not run."""
-    if type(model).score_all is not Model.score_all or model.similarity not in ("l2", "dot"):
+    if not by_vectors_alone(model) or model.similarity not in ("l2", "dot"):
         return None
     group, (first, last) = model.entity.group, held(model).within(first, last)
     if group.any(not kernel.takes(model.entities())):

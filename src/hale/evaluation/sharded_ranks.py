@@ -27,7 +27,13 @@ from hale.engine.plain_sweep import one_thread
 from hale.engine.shards import Shards
 from hale.errors import EvaluationError
 from hale.evaluation.ranks import Ties, count_above, counted_in_registers, rank_of
-from hale.evaluation.spans import Scored, chunk_size, chunks_of, not_finite_scores
+from hale.evaluation.spans import (
+    Scored,
+    by_vectors_alone,
+    chunk_size,
+    chunks_of,
+    not_finite_scores,
+)
 from hale.models import Model
 from hale.models.base import LAST
 
@@ -55,7 +61,7 @@ class Queries:
     def comparison(self) -> Comparison | None:
         """As the kernel compares them; None where it does not."""
         model = self.model
-        if type(model).score_all is not Model.score_all or model.similarity not in ("l2", "dot"):
+        if not by_vectors_alone(model) or model.similarity not in ("l2", "dot"):
             return None
         if not kernel.takes(model.entities()):
             return None

@@ -117,6 +117,11 @@ def score_queries(
             yield Scored(part, scores, (at, columns), span.first)
 
 
+def by_vectors_alone(model: Model) -> bool:
+    """Whether its scores are those of its vectors: not another library's, nor with rules beside."""
+    return type(model).score_all is Model.score_all
+
+
 def width_of(model: Model) -> int:
     """The numbers of an entity's vector, as they are held."""
     return model.entities().shape[-1]
