@@ -2,6 +2,7 @@
 
     python benchmarks/distil.py                           600 s a student, one thread
     python benchmarks/distil.py --budget 60s --teacher-budget 120s wn18rr
+    python benchmarks/distil.py --students plain,distile  some of them, and the teachers they need
     python benchmarks/distil.py --out docs/results        distil.json and distil.md
 
 Students have the same clock, with teachers and without; what the teachers took, and the time of
@@ -90,12 +91,17 @@ def main() -> None:
     parser.add_argument("graphs", nargs="*", metavar="GRAPH", help=", ".join(GRAPHS))
     parser.add_argument("--budget", default="600s", help="training time of a student")
     parser.add_argument("--teacher-budget", default="600s", help="training time of a teacher")
+    parser.add_argument("--students", default=",".join(STUDENTS), help="which, by comma")
     parser.add_argument("--weight", type=float, default=1.0, help="of what teachers add")
     parser.add_argument("--queries", type=int, default=50_000, help="that teachers answer")
     parser.add_argument("--seed", type=int, default=0, help="of the students")
     parser.add_argument("--runs", type=Path, default=Path("runs/distil"))
     parser.add_argument("--out", type=Path, default=Path("runs"))
     options = parser.parse_args()
+    chosen = options.students.split(",")
+    if unknown := set(chosen) - STUDENTS.keys():
+        parser.error(f"there is no student {', '.join(unknown)}")
+    needed = {name for one in chosen for name in STUDENTS[one]}
     options.out.mkdir(parents=True, exist_ok=True)
     file = options.out / "distil.json"
     cells = json.loads(file.read_text())["cells"] if file.exists() else {}
@@ -122,8 +128,10 @@ def main() -> None:
     for graph in options.graphs or GRAPHS:
         places: dict[str, Path] = {}
         for name, values in {**LARGE, **SMALL}.items():
-            fill(graph, name, teachers, values)
-        for name, taught_by in STUDENTS.items():
+            if name in needed:
+                fill(graph, name, teachers, values)
+        for name in chosen:
+            taught_by = STUDENTS[name]
             given: dict[str, Any] = {"model": "rotl", "dim": 32, "seed": options.seed}
             if taught_by:
                 given |= {

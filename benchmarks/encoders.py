@@ -6,19 +6,23 @@
     python benchmarks/encoders.py curve --budget 60s      a trial: told as such on the page
     python benchmarks/encoders.py --render                render what is there
 
-curve        FB15k-237, CompGCN and SACN, d = 100, two threads, an hour: the curve of validation MRR
-strategies   ConvE and SACN, d = 100, 600 s: HaLE by squared L2 beside their own strategy
-rot2l        WN18RR, Rot2L, RotL and RotE under HaLE, d = 32, one thread, 600 s
+curve        FB15k-237, CompGCN and SACN, d = 100, an hour: the curve of validation MRR
+strategies   ConvE and SACN, d = 100, 300 s: HaLE by squared L2 beside their own strategy
+rot2l        WN18RR, Rot2L, RotL and RotE under HaLE, d = 32, 600 s
+
+Each has one thread, so two commands may run side by side on two cores. How much of its core a run
+had is told: work beside it makes that less.
 
 Graphs are found as `hale` finds them (HALE_DATA, the cache, a download). A run lives in a folder
 below --runs and goes on where a kill left it; what was measured is kept run by run in
-docs/results/encoders.json, and is not measured again unless --again.
+docs/results/encoders/, and is not measured again unless --again.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import time
 import warnings
 from pathlib import Path
 from typing import Any
@@ -30,8 +34,8 @@ from hale.lab.bench.machine import machine
 from hale.settings import parse_duration
 
 RESULTS = Path(__file__).resolve().parent.parent / "docs" / "results"
-FILE = RESULTS / "encoders.json"
-HOUR, MINUTES = 3600.0, 600.0
+CELLS = RESULTS / "encoders"
+HOUR, MINUTES, SHORT = 3600.0, 600.0, 300.0
 
 # Test MRR and Hits@10 as their authors print them, at d = 200.
 PUBLISHED = {"compgcn": (0.355, 0.535), "sacn": (0.35, 0.54)}
@@ -39,13 +43,13 @@ PUBLISHED = {"compgcn": (0.355, 0.535), "sacn": (0.35, 0.54)}
 Plan = tuple[str, dict[str, Any]]
 PARTS: dict[str, dict[str, Plan]] = {
     "curve": {
-        name: ("fb15k-237", {"model": name, "dim": 100, "budget": HOUR, "threads": 2})
+        name: ("fb15k-237", {"model": name, "dim": 100, "budget": HOUR, "threads": 1})
         for name in ("compgcn", "sacn")
     },
     "strategies": {
         f"{graph}, {model}, {strategy}": (
             graph,
-            {"model": model, "strategy": strategy, "dim": 100, "budget": MINUTES, "threads": 2},
+            {"model": model, "strategy": strategy, "dim": 100, "budget": SHORT, "threads": 1},
         )
         for graph in ("codex-s", "fb15k-237")
         for model in ("conve", "sacn")
@@ -59,13 +63,14 @@ PARTS: dict[str, dict[str, Plan]] = {
 TITLES = {
     "curve": "FB15k-237, d = 100: CompGCN and SACN under cross-entropy over all entities",
     "strategies": "ConvE and SACN, d = 100: HaLE by squared L2 beside their own, one clock",
-    "rot2l": "WN18RR, d = 32, one thread: Rot2L beside RotL and RotE under HaLE",
+    "rot2l": "WN18RR, d = 32: Rot2L beside RotL and RotE under HaLE",
 }
 
 
 def measure(graph: str, values: dict[str, Any], folder: Path) -> dict[str, Any]:
     """Train once, or go on; quality on the test split, the curve, and how fast it went."""
     begun = (folder / "settings.json").is_file()
+    wall, core = time.perf_counter(), time.process_time()
     run = hale.train(
         None if begun else hale.load(graph),
         out=folder,
@@ -74,6 +79,7 @@ def measure(graph: str, values: dict[str, Any], folder: Path) -> dict[str, Any]:
     )
     if run.summary.stopped_by == "interrupt":
         raise SystemExit("interrupted; what was finished is kept, and the run can be resumed")
+    share = (time.process_time() - core) / (time.perf_counter() - wall)
     report = hale.evaluate(run, "test")
     summary = run.summary
     return {
@@ -84,6 +90,7 @@ def measure(graph: str, values: dict[str, Any], folder: Path) -> dict[str, Any]:
         "mrr": report.mrr,
         "hits@10": report.hits[10],
         "seconds": summary.seconds,
+        "share_of_core": share,
         "epochs": summary.epochs,
         "steps": summary.steps,
         "seconds_an_epoch": summary.seconds / summary.epochs,
@@ -93,16 +100,32 @@ def measure(graph: str, values: dict[str, Any], folder: Path) -> dict[str, Any]:
     }
 
 
+def file_of(part: str, name: str) -> Path:
+    """Where the figures of one run are kept."""
+    return CELLS / f"{part}-{name.replace(', ', '-')}.json"
+
+
+def measured() -> dict[str, dict[str, Any]]:
+    """What was measured so far: part, name, figures."""
+    found: dict[str, dict[str, Any]] = {}
+    for part, plans in PARTS.items():
+        for name in plans:
+            if file_of(part, name).exists():
+                found.setdefault(part, {})[name] = json.loads(file_of(part, name).read_text())
+    return found
+
+
 def render(found: dict[str, dict[str, Any]]) -> str:
     """The page, from what was measured."""
     here = next(iter(next(iter(found.values())).values()))["machine"]
     lines = [
         "# Graph encoders and convolutions, measured",
         "",
-        "Written by `python benchmarks/encoders.py` from encoders.json beside it. Machine: "
+        "Written by `python benchmarks/encoders.py` from the cells in encoders/. Machine: "
         f"{here['cpu']}, {here['cores']} cores, torch {here['torch']}. Settings are the defaults "
-        "of each strategy and model but for what a title names. A row of less time than planned "
-        "is a trial: it shows that the system runs and what an epoch takes, not how good it is.",
+        "of each strategy and model but for what a title names; one thread each. A row of less "
+        "time than planned is a trial: it shows that the system runs and what an epoch takes, not "
+        "how good it is.",
         "",
     ]
     for part, title in TITLES.items():
@@ -112,8 +135,8 @@ def render(found: dict[str, dict[str, Any]]) -> str:
             f"## {title}",
             "",
             "| | test MRR | test Hits@10 | best validation MRR | s of training | epochs "
-            "| s an epoch | parameters | |",
-            "|---|---|---|---|---|---|---|---|---|",
+            "| s an epoch | share of a core | parameters | |",
+            "|---|---|---|---|---|---|---|---|---|---|",
         ]
         for name, row in found[part].items():
             planned = PARTS[part][name][1]["budget"]
@@ -122,11 +145,13 @@ def render(found: dict[str, dict[str, Any]]) -> str:
             lines.append(
                 f"| {name} | {row['mrr']:.4f} | {row['hits@10']:.4f} | {best:.4f} | "
                 f"{row['seconds']:.0f} | {row['epochs']:.1f} | {row['seconds_an_epoch']:.1f} | "
-                f"{row['parameters']:,} | {told} |"
+                f"{row['share_of_core']:.2f} | {row['parameters']:,} | {told} |"
             )
             if part == "curve":
                 mrr, hits = PUBLISHED[name]
-                lines.append(f"| {name}, published, d = 200 | {mrr:.3f} | {hits:.3f} | | | | | | |")
+                lines.append(
+                    f"| {name}, published, d = 200 | {mrr:.3f} | {hits:.3f} | | | | | | | |"
+                )
         lines.append("")
         if part == "curve":
             lines += ["![Validation MRR over training time](encoders.png)", ""]
@@ -161,7 +186,6 @@ def main() -> None:
     parser.add_argument("--render", action="store_true", help="measure nothing")
     asked = parser.parse_args()
     warnings.simplefilter("ignore", HaleWarning)
-    found: dict[str, dict[str, Any]] = json.loads(FILE.read_text()) if FILE.exists() else {}
     for wish in [] if asked.render else asked.parts or PARTS:
         part, _, only = wish.partition("/")
         if part not in PARTS or (only and only not in PARTS[part]):
@@ -170,19 +194,20 @@ def main() -> None:
             if only and name != only:
                 continue
             values = {**planned, "budget": asked.budget or planned["budget"]}
-            there = found.get(part, {}).get(name)
+            cell = file_of(part, name)
+            there = json.loads(cell.read_text()) if cell.exists() else None
             if there and there["settings"]["budget"] >= values["budget"] and not asked.again:
                 print(f"{part} {name}: is there, {there['seconds']:.0f} s")
                 continue
-            folder = asked.runs / f"{part}-{name.replace(', ', '-')}-{values['budget']:g}s"
+            folder = asked.runs / f"{cell.stem}-{values['budget']:g}s"
             row = measure(graph, values, folder)
             print(
                 f"{part} {name}: MRR {row['mrr']:.4f}, {row['seconds_an_epoch']:.1f} s an epoch, "
                 f"{row['epochs']:.1f} epochs",
                 flush=True,
             )
-            found.setdefault(part, {})[name] = row
-            write_json(FILE, found)
+            write_json(cell, row)
+    found = measured()
     if found:
         if "curve" in found:
             draw(found["curve"])

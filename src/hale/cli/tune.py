@@ -37,7 +37,7 @@ def tune(
         typer.Option(
             "--search",
             help="What to search: settings, or activation, the shape of the one that --activation "
-            "names (sigmoid, spline).",
+            "names (sigmoid, spline; hanon for its own slope).",
         ),
     ] = "settings",
     folder: Annotated[
@@ -113,7 +113,10 @@ def _draw(values: Any, target: Path) -> None:
     from hale.lab.paper.figures import draw_functions
 
     made = make_activation(
-        values["activation"], beta=1.0, gamma=values["gamma"], shape=values["shape"]
+        values.get("activation", "hanon"),
+        beta=values.get("beta", 1.0),
+        gamma=values["gamma"],
+        shape=values.get("shape", ()),
     )
     try:
         draw_functions(target, {f"{made.name}, found": made})

@@ -161,12 +161,14 @@ def test_growth_measures_in_processes_of_their_own() -> None:
 
 
 def test_growth_ends_where_a_step_would_take_too_long(monkeypatch: pytest.MonkeyPatch) -> None:
-    def fake(size: int, dim: int, queries: int, block: str, steps: int) -> dict[str, Any]:
+    def fake(
+        _: object, size: int, dim: int, queries: int, block: str, steps: int
+    ) -> dict[str, Any]:
         return {"block": block, "n": size, "median_ms": 5.0 if block == "8" else 0.01 * size}
 
     monkeypatch.setattr(growth, "make_settings", lambda **values: None)
     monkeypatch.setattr(growth, "build_model", lambda *_: None)
-    monkeypatch.setattr(growth, "_measured_apart", fake)
+    monkeypatch.setattr(growth, "apart", fake)
     # With all entities a step takes 0.1, 1 and would take 10 s.
     rows = growth.growth_rows(sizes=(10**4, 10**5, 10**6), block="8", longest=9.0)
     assert [(row["block"], row["n"]) for row in rows] == [
@@ -205,6 +207,12 @@ def test_hale_races_alone(folder: Path, tmp_path: Path) -> None:
     assert row["rival"] == "hale"
     assert 0 < row["seconds_to_target"] <= row["curve"][0]["seconds"]
     assert (tmp_path / "race.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_an_unknown_graph_is_told_once() -> None:
+    done = CliRunner().invoke(app, ["bench", "race", "nowhere", "--rivals", "hale"])
+    assert done.exit_code == 2
+    assert "Traceback" not in done.output
 
 
 def test_kernel_rows_from_python() -> None:
@@ -291,21 +299,18 @@ def pykeen(folder: Path, monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]
 def test_a_rival_is_as_wide_as_hale_and_ranked_in_both_directions(
     folder: Path,
     pykeen: list[dict[str, Any]],
-    capsys: pytest.CaptureFixture[str],
     rival: str,
     model: str,
     width: int,
     loop: str,
 ) -> None:
     """It knows all facts in both directions: nothing but a known answer beats a target."""
-    run(rival, str(folder), 0.05, 8, 1, 20, "mrr", 0.5)
+    curve = run(rival, str(folder), 0.05, 8, 1, 20, "mrr", 0.5)
     (asked,) = pykeen
     assert (asked["model"], asked["embedding_dim"], asked["loop"]) == (model, width, loop)
     triples, num_entities, num_relations = asked["triples_factory"]
     graph = load(folder)
     assert np.array_equal(triples.numpy(), graph.train)
     assert (num_entities, num_relations) == graph.size
-    line = capsys.readouterr().out.splitlines()[-1]
-    curve = json.loads(line.removeprefix("CURVE "))
     assert curve[-1]["count"] == 40
     assert [point["mrr"] for point in curve] == [1.0] * len(curve)

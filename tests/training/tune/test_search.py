@@ -160,10 +160,19 @@ def test_a_search_for_an_activation_moves_its_shape_alone(
     assert [tried[0][f"shape.{place}"] for place in range(count)] == pytest.approx(begun)
 
 
+def test_hanon_searched_alike_moves_its_slope_and_bound(graph: Graph, tmp_path: Path) -> None:
+    options: dict[str, Any] = {"trial_seconds": 0.1, "dim": 4, "search": "activation"}
+    found = tune(graph, out=tmp_path, budget=math.inf, trials=2, activation="hanon", **options)
+    tried = [params for _, params in _trials(tmp_path) if params]
+    assert {name for params in tried for name in params} - {"gamma_two_way"} == {"beta", "gamma"}
+    assert tried[0]["beta"] == complete(graph, dim=4).beta
+    assert {"beta", "gamma"} <= found.values.keys()
+
+
 def test_a_search_that_there_is_not(graph: Graph, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="Unknown search 'shape'"):
         tune(graph, out=tmp_path, budget=1, search="shape")  # type: ignore[arg-type]
-    with pytest.raises(InputError, match="among sigmoid or spline"):
+    with pytest.raises(InputError, match="among hanon, sigmoid, spline"):
         tune(graph, out=tmp_path, budget=1, search="activation", activation="halin")
     with pytest.raises(InputError, match="Trials have no teachers"):
         tune(graph, out=tmp_path, budget=1, teacher=["runs/mine"])

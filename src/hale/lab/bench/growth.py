@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
 from collections.abc import Sequence
 from itertools import groupby
 from pathlib import Path
@@ -16,7 +13,8 @@ import polars as pl
 from hale.data.files import write_whole
 from hale.data.graph import Graph, GraphSize, Vocabulary
 from hale.engine.memory import peak_mb
-from hale.errors import HaleError, MissingExtraError
+from hale.errors import MissingExtraError
+from hale.lab.bench.apart import apart
 from hale.lab.bench.timing import in_turns
 from hale.runs.systems import build_model
 from hale.settings import make_settings
@@ -75,23 +73,10 @@ def growth_rows(
         for size in sizes:
             if expected * size > longest:
                 break
-            row = _measured_apart(size, dim, queries, choice, steps)
+            row = apart(measure, size, dim, queries, choice, steps)
             expected = 1e-3 * row["median_ms"] / size
             rows.append(row)
     return rows
-
-
-def _measured_apart(*arguments: int | str) -> dict[str, Any]:
-    """What ``measure`` says in a new process."""
-    call = f"print(__import__('json').dumps(measure{arguments!r}))"
-    code = f"from hale.lab.bench.growth import measure; {call}"
-    done = subprocess.run(  # noqa: S603
-        [sys.executable, "-c", code], capture_output=True, text=True, check=False
-    )
-    if done.returncode:
-        raise HaleError(f"The step at {arguments[0]:,} entities failed:\n{done.stderr[-2000:]}")
-    row: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
-    return row
 
 
 def measure(num_entities: int, dim: int, queries: int, block: str, steps: int) -> dict[str, Any]:

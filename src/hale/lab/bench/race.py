@@ -8,9 +8,6 @@ Each rival runs in a process of its own.
 from __future__ import annotations
 
 import contextlib
-import json
-import subprocess
-import sys
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -22,7 +19,8 @@ import torch
 from hale.data.datasets import load
 from hale.data.files import write_whole
 from hale.engine.device import use_threads
-from hale.errors import HaleError, MissingExtraError
+from hale.errors import MissingExtraError
+from hale.lab.bench.apart import apart
 from hale.lab.bench.curves import Curve, quality_at, reached
 from hale.models.tables import Table
 from hale.runs.run import Record
@@ -61,7 +59,7 @@ def race_rows(
     """One row per rival: its curve, its time to the target, its quality at the marks."""
     rows = []
     for rival in rivals:
-        curve = _in_process(rival, source, seconds, dim, threads, sample, metric, target)
+        curve = apart(run, rival, source, seconds, dim, threads, sample, metric, target)
         rows.append(
             {
                 "rival": rival,
@@ -75,19 +73,6 @@ def race_rows(
     return rows
 
 
-def _in_process(rival: str, *arguments: object) -> Curve:
-    """What ``run`` prints of the same arguments, in a process of its own."""
-    code = f"from hale.lab.bench.race import run; run(*{(rival, *arguments)!r})"
-    done = subprocess.run(  # noqa: S603
-        [sys.executable, "-W", "ignore", "-c", code], capture_output=True, text=True, check=False
-    )
-    lines = [line for line in done.stdout.splitlines() if line.startswith("CURVE ")]
-    if done.returncode or not lines:
-        raise HaleError(f"{rival} failed:\n{done.stderr[-2000:]}")
-    curve: Curve = json.loads(lines[-1].removeprefix("CURVE "))
-    return curve
-
-
 def run(
     rival: str,
     source: str,
@@ -97,8 +82,8 @@ def run(
     sample: int,
     metric: str,
     target: float,
-) -> None:
-    """Train one rival and print its curve; what the processes of a race do."""
+) -> Curve:
+    """The curve of one rival; what the processes of a race do."""
     use_threads(threads)
     graph = load(source)
     # A trainer of hale's gives all rivals the same validation sample.
@@ -114,11 +99,9 @@ def run(
         watch = _Watch()
         trainer.observer = watch
         trainer.fit()
-        curve = watch.curve
-    else:
-        schedule = _Schedule(seconds, metric, target)
-        curve = _train_pykeen(trainer, PYKEEN[rival], schedule, dim)
-    print("CURVE " + json.dumps(curve))
+        return watch.curve
+    schedule = _Schedule(seconds, metric, target)
+    return _train_pykeen(trainer, PYKEEN[rival], schedule, dim)
 
 
 class _Watch:

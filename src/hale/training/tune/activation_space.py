@@ -16,6 +16,7 @@ Search = Literal["settings", "activation"]
 
 BOUNDS: Space = (Float("gamma", 3.0, 14.0), Float("gamma_two_way", 3.0, 14.0))
 FAMILIES: Mapping[str, Space] = {
+    "hanon": (Float("beta", 0.5, 8.0, log=True),),  # what a shape is to be compared with
     "sigmoid": (
         Float("shape.0", 0.0, 5.0),  # shift
         Float("shape.1", 0.5, 8.0, log=True),  # slope
@@ -34,7 +35,7 @@ def check_search(search: str, activation: object) -> None:
         raise UnknownNameError("search", search, get_args(Search))
     if search == "activation" and activation not in (None, *FAMILIES):
         raise InputError(
-            f"A search for an activation is among {' or '.join(FAMILIES)} (--activation), got "
+            f"A search for an activation is among {', '.join(FAMILIES)} (--activation), got "
             f"{activation!r}."
         )
 
@@ -48,6 +49,8 @@ def family_space(graph: Graph, family: str) -> Space:
 
 def first_shape(family: str, usual: Settings) -> tuple[float, ...]:
     """The shape that a search begins at: that of the Hanon that would be taken without it."""
+    if family == "hanon":
+        return ()
     hanon = Hanon(usual.beta, usual.gamma)
     return as_sigmoid(hanon) if family == "sigmoid" else as_spline(hanon)
 
