@@ -17,6 +17,9 @@ inline bool is_lone(int64_t d) { return d > 1 && d % kLanes == 1; }
 
 inline int64_t padded(int64_t count) { return (count + kLanes - 1) / kLanes * kLanes; }
 
+// Queries in whole vectors, and no fewer than the rows of a register block.
+inline int64_t padded_queries(int64_t m) { return std::max(padded(m), padded(rows_for(1))); }
+
 // Chunks of so many tiles: at least four tiles each, as many as 64 threads could share, fewer where
 // the sums of one are large.
 inline int64_t chunks_of(int64_t tiles, int64_t sums) {
@@ -26,7 +29,7 @@ inline int64_t chunks_of(int64_t tiles, int64_t sums) {
 
 struct Shared {
     const Uniformity& ask;
-    int64_t mp;         // m in whole vectors
+    int64_t mp;         // m in whole vectors, at least as many as a register block has rows
     int64_t dp;         // d in whole vectors, without a lone dimension
     bool lone;          // whether the last dimension would take a vector by itself: it goes apart
     int64_t pull_rows;  // m, and what the last register block may reach beyond
@@ -52,7 +55,7 @@ struct Shared {
     // With `firsts`, where each of so many shards begins and the last one ends, these are the chunks.
     explicit Shared(const Uniformity& problem, const int64_t* firsts = nullptr, int64_t shards = 0)
         : ask(problem),
-          mp(padded(problem.m)),
+          mp(padded_queries(problem.m)),
           dp(padded(is_lone(problem.d) ? problem.d - 1 : problem.d)),
           lone(is_lone(problem.d)),
           pull_rows(problem.m + kMaxRows - 1),

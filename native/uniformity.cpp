@@ -146,7 +146,7 @@ void sweep(const Uniformity& ask) {
 }
 
 // Floats of workspace for a sweep with gradients: g of every pair, rows in whole vectors.
-int64_t workspace_size(int64_t m, int64_t n) { return n * padded(m) + Worker::kSlack; }
+int64_t workspace_size(int64_t m, int64_t n) { return n * padded_queries(m) + Worker::kSlack; }
 
 }  // namespace
 

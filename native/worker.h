@@ -257,7 +257,9 @@ class Worker {
         const int64_t lane = first * kLanes, m = ask.m, mp = all.mp, dp = all.dp, d = ask.d;
         const float* from = tile + lane;
         float* __restrict sum_of = pull + lane;  // rows beyond m take what is never read
-        for (int64_t i = 0; i < m; i += R) {
+        for (int64_t next = 0; next < m; next += R) {
+            // The last block goes back to where it fits: beyond g's last row lies another thread's.
+            const int64_t i = std::min(next, mp - R);
             Vec acc[R][V];
             UNROLL for (int r = 0; r < R; ++r) {
                 UNROLL for (int v = 0; v < V; ++v) {
@@ -266,8 +268,10 @@ class Worker {
             }
             multiply<R, V>(acc, filled, g + i, 1, mp, from, d);
             UNROLL for (int r = 0; r < R; ++r) {
-                UNROLL for (int v = 0; v < V; ++v) {
-                    store(sum_of + (i + r) * dp + v * kLanes, acc[r][v]);
+                if (i + r >= next) {  // the others have it already
+                    UNROLL for (int v = 0; v < V; ++v) {
+                        store(sum_of + (i + r) * dp + v * kLanes, acc[r][v]);
+                    }
                 }
             }
         }

@@ -2,17 +2,7 @@
 // is as large as its description says and no larger, and several threads must give the bits of one.
 //
 //   hale_calls_address SEED COUNT
-#include <cstdio>
-#include <cstdlib>
-#include <cstring>
-#include <functional>
-#include <numeric>
-#include <random>
-#include <set>
-#include <string>
-#include <vector>
-
-#include "../problems.h"
+#include "drawn.h"
 
 extern "C" {
 int32_t hale_uniformity(const Uniformity*);
@@ -35,72 +25,10 @@ int32_t hale_whole_sums(const WholeSums*);
 int64_t hale_workspace_size(int64_t, int64_t);
 }
 
+void step();    // random_steps.cpp
+void shards();
+
 namespace {
-
-std::mt19937_64 draws;
-using Floats = std::vector<float>;
-using Ids = std::vector<int64_t>;
-
-int64_t between(int64_t least, int64_t most) {
-    return std::uniform_int_distribution<int64_t>(least, most)(draws);
-}
-bool now_and_then() { return between(0, 2) == 0; }
-
-Floats numbers(int64_t count, float size = 1.0f) {
-    std::normal_distribution<float> normal(0.0f, size);
-    Floats found(count);
-    for (float& x : found) x = normal(draws);
-    return found;
-}
-Floats positive(int64_t count, float most) {
-    std::uniform_real_distribution<float> uniform(0.1f, most);
-    Floats found(count);
-    for (float& x : found) x = uniform(draws);
-    return found;
-}
-Ids ids(int64_t count, int64_t below) {
-    Ids found(count);
-    for (int64_t& id : found) id = between(0, below - 1);
-    return found;
-}
-Ids ascending(int64_t count, int64_t below) {
-    std::set<int64_t> found;
-    while (static_cast<int64_t>(found.size()) < std::min(count, below)) {
-        found.insert(between(0, below - 1));
-    }
-    return Ids(found.begin(), found.end());
-}
-
-[[noreturn]] void fail(const std::string& what) {
-    std::fprintf(stderr, "%s\n", what.c_str());
-    std::exit(1);
-}
-
-// What a call writes, as bytes.
-struct Written {
-    std::string bytes;
-    template <class T>
-    void add(const std::vector<T>& values) {
-        bytes.append(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T));
-    }
-};
-
-// The same call on one thread and on several.
-void compare(const char* name, const std::function<Written(int32_t)>& call) {
-    const int32_t threads = static_cast<int32_t>(between(2, 5));
-    if (call(1).bytes != call(threads).bytes) {
-        fail(std::string(name) + ": other bits on " + std::to_string(threads) + " threads");
-    }
-}
-void done(const char* name, int32_t status) {
-    if (status) fail(std::string(name) + ": status " + std::to_string(status));
-}
-
-Floats shape_of(int32_t activation) {
-    if (activation == kSigmoid) return {1.1f, 2.5f, 0.2f};
-    if (activation == kSpline) return {3.0f, 0.1f, 0.0f, 0.4f, 1.0f, 0.7f, 0.2f, 0.1f, 0.3f};
-    return {0.0f};
-}
 
 void uniformity() {
     const int64_t m = between(1, 40), n = between(1, 900), d = between(1, 40);
@@ -344,8 +272,8 @@ void whole_sums() {
 int main(int given, char** values) {
     const uint64_t seed = given > 1 ? std::strtoull(values[1], nullptr, 10) : 0;
     const int64_t count = given > 2 ? std::strtoll(values[2], nullptr, 10) : 1000;
-    void (*const calls[])() = {uniformity, alignment, turn, map, rows, adam, blocks, mask, ranks,
-                               whole_sums};
+    void (*const calls[])() = {uniformity, alignment, turn,       map,  rows,  adam,
+                               blocks,     mask,      ranks,      whole_sums, step, shards};
     for (int64_t number = 0; number < count; ++number) {
         draws.seed(seed + number);  // so that a call that fails can be made again alone
         calls[number % (sizeof calls / sizeof *calls)]();
