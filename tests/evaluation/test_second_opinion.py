@@ -134,6 +134,25 @@ def test_validation_chooses_the_weight() -> None:
     assert weight_of(advised) > weight_of(run) == 0.0
 
 
+@pytest.mark.parametrize("size", [1.0, 12.0, 64.0])
+def test_larger_weights_are_tried_while_the_largest_is_best(size: float) -> None:
+    """Vectors that are sure of the wrong answers take more to be overruled; within a bound."""
+    run = run_of(families())
+    with torch.no_grad():
+        run.model.entity.weight *= size
+    rules = mine(run.graph)
+    weight = choose_weight(run, rules)
+    every = [*second_opinion.WEIGHTS, 8.0, 16.0, 32.0, 64.0]
+
+    def mrr(weight: float) -> float:
+        advised = Advised(run.model, rules, weight)
+        queries = run.graph.both_directions(run.graph.valid)
+        return float((1 / filtered_ranks(advised, queries, run.graph.known_answers)).mean())
+
+    assert mrr(weight) == max(map(mrr, every))
+    assert (weight > second_opinion.WEIGHTS[-1]) == (size > 1)
+
+
 def test_rules_are_kept_with_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run = run_of(families(), out=tmp_path / "run")
     first = with_paths(run)

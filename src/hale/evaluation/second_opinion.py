@@ -4,7 +4,7 @@
 
 c is the confidence of the best rule that leads from h to t (``PathRules``), 0 where none does. The
 weight w, one for the run, is the one of a few that ranks its validation triples best; 0 if none
-does better than the vectors alone.
+does better than the vectors alone. If it is the largest of them, larger ones are tried.
 """
 
 from __future__ import annotations
@@ -34,6 +34,7 @@ from hale.runs.run import Run, RunSource, open_run
 PATHS = "paths.json"
 VERSION = 1
 WEIGHTS = (0.0, 0.0625, 0.125, 0.25, 0.5, 1.0, 2.0, 4.0)
+MOST = 64.0  # to which the largest is doubled while it is the best
 SAMPLE = 1000  # validation triples that choose among them
 SURE = 100.0  # a confidence of 1 / SURE counts for ln 2
 HELD = 1 << 22  # answers that rules speak for, held for the next span or question
@@ -202,15 +203,21 @@ def _kept(run: Run, seed: int) -> tuple[PathRules, float] | None:
 
 
 def choose_weight(run: Run, rules: PathRules, *, seed: int = 0) -> float:
-    """The weight of WEIGHTS that ranks the run's validation triples best, the least of equals."""
+    """The weight that ranks the run's validation triples best, the least of equals."""
     queries = run.graph.both_directions(_sample(run.graph, seed))
     advised = Advised(run.model, rules, 0.0)
     rule = rule_of(replace(run, model=advised))
-    found: dict[float, float] = {}
-    for advised.weight in WEIGHTS:
+
+    def quality(weight: float) -> tuple[float, float]:
+        advised.weight = weight
         ranks = filtered_ranks(advised, queries, run.graph.known_answers, rule=rule)
-        found[advised.weight] = float((1 / ranks).mean())
-    return max(found, key=lambda weight: (found[weight], -weight))
+        return float((1 / ranks).mean()), -weight
+
+    best, largest = max(WEIGHTS, key=quality), WEIGHTS[-1]
+    while best == largest < MOST:
+        largest *= 2
+        best = max(best, largest, key=quality)
+    return best
 
 
 def _sample(graph: Graph, seed: int) -> Ids:
