@@ -33,6 +33,20 @@ def write_facts(folder: RunFolder, graph: Graph) -> None:
         np.save(place / "weights.npy", graph.weights, allow_pickle=False)
 
 
+def check_facts(folder: RunFolder, graph: Graph) -> None:
+    """Refuse triples laid out for others that are not those of the run, whose own have a checksum.
+
+    One rank asks: what it compares them with is the whole graph.
+    """
+    there = mapped_graph(folder)
+    with folder.blaming(str(FACTS)):
+        same = [np.array_equal(there.split(split), graph.split(split)) for split in SPLITS]
+        if not all(same) or (there.weights is None) != (graph.weights is None):
+            raise ValueError("its triples are not those of the run")
+        if there.weights is not None and not np.array_equal(there.weights, graph.weights):
+            raise ValueError("its weights are not those of the run")
+
+
 def mapped_graph(folder: RunFolder) -> Graph:
     """The graph of a run, without any of it in memory but what is looked at."""
     place = folder.path / FACTS

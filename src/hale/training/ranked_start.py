@@ -27,7 +27,7 @@ from hale.runs.systems import build_model, build_objective, complete
 from hale.settings import Settings
 from hale.training import checkpoint
 from hale.training.extent import Ranked, check_divided
-from hale.training.mapped_graph import mapped_graph, write_facts
+from hale.training.mapped_graph import check_facts, mapped_graph, write_facts
 from hale.training.observer import Observer
 from hale.training.trainer import Trainer
 from hale.training.watching import fit_watched
@@ -102,6 +102,7 @@ def _prepare(
             raise RunError(f"{folder.path} is not a run, so it is not resumed. Leave out --resume.")
         beside = None if load is None or not resume else load()
         graph, settings = checkpoint.agreed(folder, beside, given)
+        check_facts(folder, graph)
         check_ranked(settings, graph.size)
     else:
         if load is None:
