@@ -56,6 +56,10 @@ def read(group: Group, out: Path, name: str = CHECKPOINT) -> dict[str, Tensor] |
     return found[0]
 
 
+def same(found: dict[str, Tensor], before: dict[str, Tensor]) -> bool:
+    return found.keys() == before.keys() and all(torch.equal(found[n], before[n]) for n in before)
+
+
 def flip(path: Path, place: int, bit: int = 1) -> None:
     whole = bytearray(path.read_bytes())
     whole[place] ^= bit
@@ -90,8 +94,7 @@ def test_a_wrong_byte_anywhere_is_noticed_or_harmless(run: Path) -> None:
                 assert f"{RANKS}/{CHECKPOINT}" in found
             else:  # such as a letter of what torch says of the format
                 assert place < header
-                assert found.keys() == before.keys()
-                assert all(torch.equal(found[name], before[name]) for name in before)
+                assert same(found, before)
     assert noticed > 100
 
 
