@@ -19,7 +19,7 @@ def test_two_ranks_by_hand() -> None:
     """16 rows of 12 bytes, there and back, a quarter by each rank to the other; half of a ring."""
     found = bytes_a_step(STEP, 2)
     assert found["all_to_all"] == 2 * 16 * 12 / 4
-    assert found["all_reduce"] == 4 * (6 * 8 + 2 * 4) + 10 * 8 + 7 * 4
+    assert found["all_reduce"] == 4 * (6 * 12 + 2) + 10 * 12 + 7 + 3 * 8
     # the most of four draws between two: 4, 3, 2 with 2/16, 8/16, 6/16
     most = (4 * 2 + 3 * 8 + 2 * 6) / 16
     assert most_drawn(4, 2) == pytest.approx(most, rel=0.03)
@@ -27,9 +27,11 @@ def test_two_ranks_by_hand() -> None:
 
 
 def test_what_is_small_goes_to_all_at_once() -> None:
-    """Of 8,000 bytes a rank of four sends three quarters twice; of 400 bytes all, three times."""
-    step = replace(STEP, queries=100, columns=10, runs=1, shared=0, tensors=0)
-    assert bytes_a_step(step, 4)["all_reduce"] == 8000 * 3 / 4 * 2 + 400 * 3
+    """Of 24,000 bytes a rank of four sends three quarters twice; of 60 and 24 all, three times."""
+    step = replace(STEP, queries=100, columns=20, runs=1, shared=5, tensors=0)
+    found = bytes_a_step(step, 4)["all_reduce"]
+    assert found == 24_000 * 3 / 4 * 2 + 100 * 3 + (60 + 24) * 3
+    assert bytes_a_step(step, 3)["all_reduce"] == (24_000 + 100 + 60 + 24) * 2  # under 65,536
 
 
 def test_no_more_ranks_draw_than_there_are_pieces() -> None:

@@ -132,7 +132,7 @@ def _shape(trainer: Trainer, step: RankedStep, ask: Asked) -> Step:
         asked=sum(step.pieces.widths),
         columns=scales + row,
         runs=scales + 1,
-        shared=sum(shared) + 3,  # and clock, stop, save
+        shared=sum(shared),
         tensors=len(shared),
     )
 
