@@ -118,7 +118,8 @@ class RankedStep:
     def rows(self, ids: Tensor) -> Tensor:
         """Rows of this rank as they travel, up to date: (n,) of its span -> (n, w)."""
         tables = [getattr(self.model, name) for name in tables_of(self.model)]
-        return torch.cat([table.look_up(ids)[0] for table in tables], dim=1)
+        first, *others = (table.look_up(ids)[0] for table in tables)
+        return torch.cat((first, *others), dim=1) if others else first
 
     def all_rows(self) -> Tensor:
         """All rows of this rank: the table itself, where there is but one."""
