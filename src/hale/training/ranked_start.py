@@ -59,32 +59,57 @@ def train_on_ranks(
     """
     folder = RunFolder(out)
     with writing_run(out) if group.leads else nullcontext():
-        faults: list[HaleError] = []
-
-        def prepare() -> str:
-            try:
-                return json.dumps(_prepare(group, folder, load, given, resume, overwrite))
-            except HaleError as error:
-                faults.append(error)
-                return "{}"  # so that the others do not wait
-
-        told = json.loads(group.prepared(prepare))
-        if faults:
-            raise faults[0]
-        if not told:  # rank 0 says why
-            return None
-        settings = Settings.model_validate(told["settings"])
-        graph = mapped_graph(folder)
-        trainer = Trainer(
-            graph, settings, observer if group.leads else None, extent=Ranked(graph, group)
+        trainer = begun_on_ranks(
+            group,
+            load,
+            given,
+            folder=folder,
+            resume=resume,
+            overwrite=overwrite,
+            observer=observer,
         )
-        if told["resumed"]:
-            trainer.resume(folder)
-        else:
-            trainer.keeper.begin(folder, 0.0)
+        if trainer is None:
+            return None
         return fit_watched(
             trainer, track=track if group.leads else None, fit=lambda: _run(trainer, folder)
         )
+
+
+def begun_on_ranks(
+    group: Group,
+    load: Callable[[], Graph] | None,
+    given: Mapping[str, object],
+    *,
+    folder: RunFolder,
+    resume: bool = False,
+    overwrite: bool = False,
+    observer: Observer | None = None,
+) -> Trainer | None:
+    """The trainer of a run that all ranks begin or resume in a folder; see train_on_ranks."""
+    faults: list[HaleError] = []
+
+    def prepare() -> str:
+        try:
+            return json.dumps(_prepare(group, folder, load, given, resume, overwrite))
+        except HaleError as error:
+            faults.append(error)
+            return "{}"  # so that the others do not wait
+
+    told = json.loads(group.prepared(prepare))
+    if faults:
+        raise faults[0]
+    if not told:  # rank 0 says why
+        return None
+    settings = Settings.model_validate(told["settings"])
+    graph = mapped_graph(folder)
+    trainer = Trainer(
+        graph, settings, observer if group.leads else None, extent=Ranked(graph, group)
+    )
+    if told["resumed"]:
+        trainer.resume(folder)
+    else:
+        trainer.keeper.begin(folder, 0.0)
+    return trainer
 
 
 def _prepare(

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from hale.lab.bench.rank_step import Asked, rank_row
 from hale.lab.bench.traffic import Step, bytes_a_step, most_drawn
 
 STEP = Step(batch=8, row=3, queries=4, asked=5, columns=6, runs=2, shared=10, tensors=7)
@@ -36,3 +37,13 @@ def test_what_is_small_goes_to_all_at_once() -> None:
 
 def test_no_more_ranks_draw_than_there_are_pieces() -> None:
     assert most_drawn(1600, 64) == most_drawn(1600, 16)
+
+
+def test_two_ranks_send_what_the_formula_says() -> None:
+    """Counted in two processes; a small step has as many rounds as a large one."""
+    row = rank_row(2, Asked(entities=300, dim=8, batch=64, queries=20, block="80", steps=6))
+    assert row["rounds"] == 5
+    assert row["sent_bytes"] == pytest.approx(row["formula_bytes"], rel=0.1)
+    assert row["sent"]["all_reduce"] == pytest.approx(row["formula"]["all_reduce"], rel=0.01)
+    assert row["rows"] == 150
+    assert row["memory_mb"] > 10  # torch alone takes more
