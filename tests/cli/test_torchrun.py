@@ -22,7 +22,7 @@ def _as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(launch.LAUNCHER, "")
     monkeypatch.setenv("RANK", "0")
     monkeypatch.setenv("TORCHELASTIC_RUN_ID", "none")
-    monkeypatch.setenv(torchrun.TOLD_ONCE, "1")  # and so put back after
+    monkeypatch.setenv(torchrun.EACH_ROUND, "1")  # and so put back after
 
 
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
@@ -52,12 +52,12 @@ def test_hosts_that_lost_each_other_say_so(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def lost(_given: object) -> NoReturn:
-        assert os.environ[torchrun.TOLD_ONCE] == "1"
+        assert os.environ[torchrun.EACH_ROUND] == "1"
         raise rendezvous.RendezvousConnectionError("The connection has failed.\nMore of it.")
 
     monkeypatch.setattr(run, "run", lost)
     monkeypatch.setattr("sys.argv", ["torchrun", "--nnodes", "1:2"])
-    monkeypatch.delenv(torchrun.TOLD_ONCE, raising=False)
+    monkeypatch.delenv(torchrun.EACH_ROUND, raising=False)
     assert torchrun.main() == GroupError.exit_status
     told = capsys.readouterr().err
     assert told.count("\n") == 1
@@ -66,9 +66,9 @@ def test_hosts_that_lost_each_other_say_so(
 
 def test_ranks_of_one_machine_meet_as_torchrun_has_it(monkeypatch: pytest.MonkeyPatch) -> None:
     told: list[str | None] = []
-    monkeypatch.setattr(run, "run", lambda _given: told.append(os.environ.get(torchrun.TOLD_ONCE)))
+    monkeypatch.setattr(run, "run", lambda _given: told.append(os.environ.get(torchrun.EACH_ROUND)))
     monkeypatch.setattr("sys.argv", ["torchrun", "--standalone"])
-    monkeypatch.delenv(torchrun.TOLD_ONCE, raising=False)
+    monkeypatch.delenv(torchrun.EACH_ROUND, raising=False)
     assert torchrun.main() == 0
     assert told == [None]
 

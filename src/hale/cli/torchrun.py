@@ -18,7 +18,7 @@ from hale.cli import INTERRUPTED
 from hale.cli.launch import LAUNCHER, REFUSED
 from hale.errors import GroupError, InputError
 
-TOLD_ONCE = "TORCH_DISABLE_SHARE_RDZV_TCP_STORE"  # where it is 1, each round tells its address
+EACH_ROUND = "TORCH_DISABLE_SHARE_RDZV_TCP_STORE"  # where it is 1, each round tells its address
 
 
 class _RefusedError(Exception):
@@ -39,7 +39,7 @@ def main() -> int:
     signal.signal(REFUSED, refused)
     os.environ[LAUNCHER] = str(os.getpid())
     if "--standalone" not in sys.argv:
-        os.environ.setdefault(TOLD_ONCE, "1")
+        os.environ.setdefault(EACH_ROUND, "1")
     logging.getLogger("torch.distributed.elastic").setLevel(logging.CRITICAL)
     try:
         run.run(run.parse_args(sys.argv[1:]))  # type: ignore[no-untyped-call]
