@@ -177,5 +177,5 @@ def test_a_state_of_an_earlier_version_has_none(run: Path) -> None:
 def test_facts_that_are_not_the_runs_own_are_refused(run: Path) -> None:
     path = run / FACTS / "train.npy"
     flip(path, path.stat().st_size - 8)  # the last tail becomes its neighbour
-    with pytest.raises(RunError, match="its triples are not those of the run"):
+    with pytest.raises(RunError, match="its triples and weights are not those of the run"):
         train_on_ranks(Group(), None, {"epochs": 9}, out=run, resume=True)

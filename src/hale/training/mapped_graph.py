@@ -19,6 +19,7 @@ from hale.data.vocabulary import VocabularyOnDisk
 from hale.errors import RunError
 from hale.runs.folder import RANKS, RunFolder
 from hale.runs.header import SETTINGS, read_header
+from hale.training.checkpoint import weights_of
 
 FACTS = Path(RANKS) / "facts"
 
@@ -41,10 +42,9 @@ def check_facts(folder: RunFolder, graph: Graph) -> None:
     there = mapped_graph(folder)
     with folder.blaming(str(FACTS)):
         same = [np.array_equal(there.split(split), graph.split(split)) for split in SPLITS]
-        if not all(same) or (there.weights is None) != (graph.weights is None):
-            raise ValueError("its triples are not those of the run")
-        if there.weights is not None and not np.array_equal(there.weights, graph.weights):
-            raise ValueError("its weights are not those of the run")
+        same.append(np.array_equal(weights_of(there), weights_of(graph)))
+        if not all(same):
+            raise ValueError("its triples and weights are not those of the run")
 
 
 def mapped_graph(folder: RunFolder) -> Graph:
