@@ -43,7 +43,7 @@ std::string fingerprint() {
     HALE_DESCRIBE(Ranks, HALE_RANKS)
     HALE_DESCRIBE(Pairs, HALE_PAIRS)
     HALE_DESCRIBE(ShardSweep, HALE_SHARD_SWEEP)
-    HALE_DESCRIBE(WholeSums, HALE_WHOLE_SUMS)
+    HALE_DESCRIBE(DigitSums, HALE_DIGIT_SUMS)
     HALE_DESCRIBE(Parameter, HALE_PARAMETER)
     return text;
 }

@@ -332,17 +332,18 @@ struct ShardSweep {
     HALE_SHARD_SWEEP(HALE_DECLARE)
 };
 
-// Sums of parts in whole units, or the largest of them where there are no sums.
-#define HALE_WHOLE_SUMS(FIELD)                                   \
-    FIELD(int64_t, c)             /* parts */                    \
-    FIELD(int64_t, rows)                                         \
-    FIELD(int64_t, k)             /* columns */                  \
-    FIELD(const double*, parts)   /* (c, rows, k) */             \
-    FIELD(const double*, units)   /* (rows, k) powers of two */  \
-    FIELD(double*, largest)       /* (rows, k) */                \
-    FIELD(int64_t*, sums)         /* (rows, k), or null */       \
+// Sums of parts by their digits, of which each run of columns of a row has the same places.
+#define HALE_DIGIT_SUMS(FIELD)                                           \
+    FIELD(int64_t, c)             /* parts, at most 255 */               \
+    FIELD(int64_t, rows)                                                 \
+    FIELD(int64_t, k)             /* columns */                          \
+    FIELD(int64_t, runs)                                                 \
+    FIELD(const double*, parts)   /* (c, rows, k) */                     \
+    FIELD(const int64_t*, widths) /* (runs,) of k columns */             \
+    FIELD(int8_t*, places)        /* (rows, runs) of the highest digit */ \
+    FIELD(int32_t*, digits)       /* (3, rows, k) */                     \
     FIELD(int32_t, threads)
 
-struct WholeSums {
-    HALE_WHOLE_SUMS(HALE_DECLARE)
+struct DigitSums {
+    HALE_DIGIT_SUMS(HALE_DECLARE)
 };

@@ -111,33 +111,3 @@ HALE_EXPORT int32_t hale_shard_sums(const ShardSweep* ask) {
 HALE_EXPORT int32_t hale_shard_push(const ShardSweep* ask) {
     return told([&] { visit(*ask->sweep, [&](const auto& h) { push(*ask, h); }); });
 }
-
-// The largest size in each run of columns of a row over all parts, and sums in whole units: the two
-// halves of hale/engine/exact.py, of float64 parts (c, rows, k).
-HALE_EXPORT int32_t hale_whole_sums(const WholeSums* ask) {
-    const int64_t size = ask->rows * ask->k;
-#pragma omp parallel for schedule(static) num_threads(std::max(1, ask->threads))
-    for (int64_t row = 0; row < ask->rows; ++row) {
-        for (int64_t k = 0; k < ask->k; ++k) {
-            const int64_t at = row * ask->k + k;
-            const double* part = ask->parts + at;
-            if (ask->sums == nullptr) {
-                double most = 0;
-                for (int64_t c = 0; c < ask->c && !std::isnan(most); ++c) {
-                    const double x = std::fabs(part[c * size]);
-                    most = x <= most ? most : x;  // a NaN stays, and ends it
-                }
-                ask->largest[at] = most;
-                continue;
-            }
-            const double over = 1 / ask->units[at];  // a power of two: exact
-            int64_t total = 0;
-            for (int64_t c = 0; c < ask->c; ++c) {
-                const double x = part[c * size] * over;
-                total += std::isfinite(x) ? std::llrint(x) : 0;
-            }
-            ask->sums[at] = total;
-        }
-    }
-    return kDone;  // nothing here asks for memory
-}

@@ -21,7 +21,7 @@ int32_t hale_leave(const Leave*);
 int32_t hale_mask(const Mask*);
 int32_t hale_count_above(const Ranks*);
 int32_t hale_score_pairs(const Pairs*);
-int32_t hale_whole_sums(const WholeSums*);
+int32_t hale_digit_sums(const DigitSums*);
 int64_t hale_workspace_size(int64_t, int64_t);
 }
 
@@ -250,19 +250,21 @@ void ranks() {
     });
 }
 
-void whole_sums() {
-    const int64_t c = between(1, 9), count = between(1, 60), k = between(1, 20);
-    std::vector<double> parts(c * count * k), units(count * k, 1.0 / 1024);
+void digit_sums() {
+    const int64_t c = between(1, 9), count = between(1, 60), runs = between(1, 4);
+    Ids widths(runs);
+    for (int64_t& width : widths) width = between(1, 90);
+    const int64_t k = std::accumulate(widths.begin(), widths.end(), int64_t{0});
+    std::vector<double> parts(c * count * k);
     for (double& x : parts) x = std::normal_distribution<double>()(draws);
-    compare("hale_whole_sums", [&](int32_t threads) {
-        std::vector<double> largest(count * k);
-        Ids sums(count * k);
-        WholeSums ask{c, count, k, parts.data(), units.data(), largest.data(), nullptr, threads};
-        done("hale_whole_sums", hale_whole_sums(&ask));
-        ask.sums = sums.data();
-        done("hale_whole_sums", hale_whole_sums(&ask));
+    compare("hale_digit_sums", [&](int32_t threads) {
+        std::vector<int8_t> places(count * runs);
+        std::vector<int32_t> digits(3 * count * k);
+        const DigitSums ask{c, count, k, runs, parts.data(), widths.data(), places.data(),
+                            digits.data(), threads};
+        done("hale_digit_sums", hale_digit_sums(&ask));
         Written all;
-        all.add(largest), all.add(sums);
+        all.add(places), all.add(digits);
         return all;
     });
 }
@@ -272,8 +274,8 @@ void whole_sums() {
 int main(int given, char** values) {
     const uint64_t seed = given > 1 ? std::strtoull(values[1], nullptr, 10) : 0;
     const int64_t count = given > 2 ? std::strtoll(values[2], nullptr, 10) : 1000;
-    void (*const calls[])() = {uniformity, alignment, turn,       map,  rows,  adam,
-                               blocks,     mask,      ranks,      whole_sums, step, shards};
+    void (*const calls[])() = {uniformity, alignment, turn,  map,        rows, adam,
+                               blocks,     mask,      ranks, digit_sums, step, shards};
     for (int64_t number = 0; number < count; ++number) {
         draws.seed(seed + number);  // so that a call that fails can be made again alone
         calls[number % (sizeof calls / sizeof *calls)]();

@@ -9,8 +9,10 @@ from typing import NoReturn
 import pytest
 
 from hale.cli import launch, torchrun
+from hale.errors import GroupError
 
 elastic = pytest.importorskip("torch.distributed.elastic.multiprocessing.api")
+rendezvous = pytest.importorskip("torch.distributed.elastic.rendezvous")
 run = pytest.importorskip("torch.distributed.run")
 
 
@@ -20,6 +22,7 @@ def _as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(launch.LAUNCHER, "")
     monkeypatch.setenv("RANK", "0")
     monkeypatch.setenv("TORCHELASTIC_RUN_ID", "none")
+    monkeypatch.setenv(torchrun.EACH_ROUND, "1")  # and so put back after
 
 
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
@@ -43,6 +46,31 @@ def test_input_that_a_rank_refuses_is_not_tried_again(monkeypatch: pytest.Monkey
         assert torchrun.main() == 2
     finally:
         signal.signal(launch.REFUSED, before)
+
+
+def test_hosts_that_lost_each_other_say_so(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def lost(_given: object) -> NoReturn:
+        assert os.environ[torchrun.EACH_ROUND] == "1"
+        raise rendezvous.RendezvousConnectionError("The connection has failed.\nMore of it.")
+
+    monkeypatch.setattr(run, "run", lost)
+    monkeypatch.setattr("sys.argv", ["torchrun", "--nnodes", "1:2"])
+    monkeypatch.delenv(torchrun.EACH_ROUND, raising=False)
+    assert torchrun.main() == GroupError.exit_status
+    told = capsys.readouterr().err
+    assert told.count("\n") == 1
+    assert told.endswith("--resume. (The connection has failed.)\n")
+
+
+def test_ranks_of_one_machine_meet_as_torchrun_has_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[str | None] = []
+    monkeypatch.setattr(run, "run", lambda _given: told.append(os.environ.get(torchrun.EACH_ROUND)))
+    monkeypatch.setattr("sys.argv", ["torchrun", "--standalone"])
+    monkeypatch.delenv(torchrun.EACH_ROUND, raising=False)
+    assert torchrun.main() == 0
+    assert told == [None]
 
 
 def test_nobody_is_told_under_another_launcher(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -65,17 +65,17 @@ def test_what_three_ranks_tell_each_other(ranks: Ranks) -> None:
 
 
 def reduced(group: Group, op: str) -> Tensor:
-    values = (torch.arange(2000) * (7 + group.rank)) % 1009
+    values = (torch.arange(20_000) * (7 + group.rank)) % 1009
     group.sent.clear()
     found = group.all_reduce(values, op)
-    # 2000 int64: a third to each of two others, and what became of one to both
-    assert group.sent == {"all_reduce": 4 * 667 * 8}
+    # 20,000 int64: a third to each of two others, and what became of one to both
+    assert group.sent == {"all_reduce": 4 * 6667 * 8}
     return found
 
 
 @pytest.mark.parametrize("op", ["sum", "max", "min"])
 def test_a_large_all_reduce_goes_in_parts(ranks: Ranks, op: str) -> None:
-    all_values = torch.stack([(torch.arange(2000) * (7 + rank)) % 1009 for rank in range(3)])
+    all_values = torch.stack([(torch.arange(20_000) * (7 + rank)) % 1009 for rank in range(3)])
     by = {
         "sum": all_values.sum(dim=0),
         "max": all_values.amax(dim=0),

@@ -10,6 +10,7 @@ import json
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -119,3 +120,61 @@ def test_saved_at_four_ranks_and_resumed_at_one_two_and_three(tmp_path: Path) ->
         copy = tmp_path / f"resumed-{ranks}"
         shutil.copytree(out, copy)
         assert run(ranks, copy, "--resume") == whole
+
+
+def agent(port: int, out: Path, *options: str) -> subprocess.Popen[bytes]:
+    """hale's torchrun on one of up to two hosts, which meet on this machine; a rank on each."""
+    meet = ["--rdzv-backend", "c10d", "--rdzv-endpoint", f"127.0.0.1:{port}", "--rdzv-id", "two"]
+    meet += ["--rdzv-conf", "last_call_timeout=5", "--local-addr", "127.0.0.1"]
+    ranks = ["--nnodes", "1:2", "--nproc-per-node", "1", "--max-restarts", "3", "--no-python"]
+    called = [sys.executable, "-m", "hale.cli.torchrun", *meet, *ranks]
+    mine = ["train", "wordnet", *SETTINGS, "--out", str(out), "--timeout", f"{TIMEOUT}s", *options]
+    return subprocess.Popen(
+        [*called, sys.executable, "-m", "hale", *mine],
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
+        start_new_session=True,
+    )
+
+
+def rank_of(host: subprocess.Popen[bytes], out: Path) -> int:
+    """The process of the one rank that an agent started."""
+    for process in ranks_of(out).values():
+        told = Path(f"/proc/{process}/stat").read_text()
+        if int(told.rpartition(")")[2].split()[1]) == host.pid:
+            return process
+    raise AssertionError("it has none")
+
+
+def test_a_host_that_is_lost_is_done_without(tmp_path: Path) -> None:
+    """With --nnodes 1:2, where the other one keeps the rendezvous."""
+    whole = run(1, tmp_path / "whole", *SMALL, "20")
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    out, hosts = tmp_path / "run", []
+    try:
+        hosts.append(agent(port, out, *SMALL, "20"))
+        while not listens(port):
+            time.sleep(0.1)
+        hosts.append(agent(port, out, *SMALL, "20"))
+        while not ((out / "ranks" / "checkpoint").is_dir() and len(ranks_of(out)) == 2):
+            assert all(host.poll() is None for host in hosts)
+            time.sleep(0.1)
+        lost = rank_of(hosts[1], out)
+        os.killpg(hosts[1].pid, signal.SIGKILL)
+        os.kill(lost, signal.SIGKILL)
+        assert hosts[0].wait(timeout=300) == 0
+    finally:
+        for host in hosts:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(host.pid, signal.SIGKILL)
+        for process in ranks_of(out).values():
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(process, signal.SIGKILL)
+    assert json.loads((out / "metrics.json").read_text())["training"]["ranks"] == 1
+    assert digest(out) == whole
+
+
+def listens(port: int) -> bool:
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0

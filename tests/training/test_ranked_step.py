@@ -129,8 +129,10 @@ def bytes_sent(group: Group, entities: int) -> dict[str, int]:
     trainer = Trainer(graph, complete(graph, **values), extent=Ranked(graph, group))
     trainer._step()
     group.sent.clear()
+    group.calls.clear()
     for _ in range(3):
         trainer._step()
+    assert sum(group.calls.values()) == 3 * 5  # rounds
     return dict(group.sent)
 
 
@@ -139,12 +141,13 @@ def test_bytes_do_not_grow_with_entities(ranks: Ranks) -> None:
     few, many = ranks(2, bytes_sent, 400), ranks(2, bytes_sent, 4000)
     for one, other in zip(few, many, strict=True):
         assert one["all_reduce"] == other["all_reduce"]
-    # By hand, of three steps of 64 positives of which 20 are drawn, d = 8, two ranks. Units and
-    # sums of 20 queries in four runs, 3 + 8 columns; then of 4 tables of 4 relations, the value,
-    # alignment, and three numbers of the clock. Of an all-reduce of two a rank sends its size.
+    # By hand, of three steps of 64 positives of which 20 are drawn, d = 8, two ranks. Three digits
+    # of sums of 20 queries, 3 + 8 columns, and their places in four runs; then of 4 tables of 4
+    # relations, the value and alignment, places of six in eight bytes, and three numbers of the
+    # clock. Of an all-reduce of two a rank sends its size.
     tables = 4 * (8 + 8 + 1 + 1)
-    sums = 20 * (4 * 4 + 11 * 8)
-    last = 4 * (4 + 2) + 8 * (tables + 2 + 3)
+    sums = 20 * (11 * 12 + 4)
+    last = 12 * (tables + 2) + 8 + 3 * 8
     assert few[0]["all_reduce"] == 3 * (sums + last)
     # rows of heads and tails that others have, there and back: half of them or so
     there_and_back = 3 * 2 * 64 * 8 * 4

@@ -111,14 +111,14 @@ def _tell(row: dict[str, Any]) -> None:
     out.print(
         f"{row['ranks']} ranks, {row['entities']:,} entities: {row['median_ms']:.1f} ms a step, "
         f"{row['sent_bytes'] / 1e3:,.1f} KB sent (formula {row['formula_bytes'] / 1e3:,.1f}), "
-        f"{row['peak_mb']:,.0f} MB a rank"
+        f"{row['memory_mb']:,.0f} MB a rank"
     )
 
 
 def _tell_process(row: dict[str, Any]) -> None:
     out.print(
         f"one process, {row['threads']} threads, {row['entities']:,} entities: "
-        f"{row['median_ms']:.1f} ms a step, {row['peak_mb']:,.0f} MB"
+        f"{row['median_ms']:.1f} ms a step, {row['memory_mb']:,.0f} MB"
     )
 
 

@@ -1,7 +1,10 @@
 """torchrun as `--ranks` starts it: what ranks have told is no traceback, and has their status.
 
 `python -m hale.cli.torchrun OPTIONS COMMAND ...` takes what torchrun takes. Input that a rank
-refuses is not tried again: the rank says so by a signal (cli.launch).
+refuses is not tried again: the rank says so by a signal (cli.launch). Hosts may join and leave
+(`--nnodes 1:4`): ranks meet at an address that every round of torchrun's rendezvous tells anew. Of
+its own accord torch 2.13 tells it in the first round alone, and a host that comes later waits for
+it in vain.
 """
 
 from __future__ import annotations
@@ -15,6 +18,8 @@ from hale.cli import INTERRUPTED
 from hale.cli.launch import LAUNCHER, REFUSED
 from hale.errors import GroupError, InputError
 
+EACH_ROUND = "TORCH_DISABLE_SHARE_RDZV_TCP_STORE"  # where it is 1, each round tells its address
+
 
 class _RefusedError(Exception):
     """A rank has told why."""
@@ -22,9 +27,10 @@ class _RefusedError(Exception):
 
 def main() -> int:
     """Start ranks, and wait for their end -> the exit status."""
-    from torch.distributed import run
+    from torch.distributed import DistError, run
     from torch.distributed.elastic.multiprocessing.api import SignalException
     from torch.distributed.elastic.multiprocessing.errors import ChildFailedError
+    from torch.distributed.elastic.rendezvous import RendezvousError
 
     def refused(_number: int, _frame: object) -> None:
         signal.signal(REFUSED, signal.SIG_IGN)  # other ranks say the same
@@ -32,6 +38,8 @@ def main() -> int:
 
     signal.signal(REFUSED, refused)
     os.environ[LAUNCHER] = str(os.getpid())
+    if "--standalone" not in sys.argv:
+        os.environ.setdefault(EACH_ROUND, "1")
     logging.getLogger("torch.distributed.elastic").setLevel(logging.CRITICAL)
     try:
         run.run(run.parse_args(sys.argv[1:]))  # type: ignore[no-untyped-call]
@@ -39,6 +47,13 @@ def main() -> int:
         return InputError.exit_status
     except SignalException as error:
         return INTERRUPTED if error.sigval == signal.SIGINT else 128 + int(error.sigval)
+    except (RendezvousError, DistError) as error:
+        told = str(error).strip().split("\n", 1)[0]
+        sys.stderr.write(
+            "error: this host has lost the others, or the one that keeps their rendezvous "
+            f"(--rdzv-endpoint) has ended. Start them again, with --resume. ({told})\n"
+        )
+        return GroupError.exit_status
     except ChildFailedError as error:
         status = int(error.get_first_failure()[1].exitcode)
         if status < 0:  # by a signal; who was waiting for it has told, too

@@ -56,10 +56,14 @@ class Exchange:
 
         They travel until what is returned is called.
         """
+        if self.group.size == 1:  # who asks is who owns
+            return lambda: rows
         return self._send(rows, self._outward, self._inward)
 
     def home(self, rows: Tensor) -> Callable[[], Tensor]:
         """Rows of the asked places (a, d) -> those of the owned places (o, d), in their order."""
+        if self.group.size == 1:
+            return lambda: rows
         return self._send(rows, self._inward, self._outward)
 
     def _send(

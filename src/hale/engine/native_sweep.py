@@ -18,6 +18,8 @@ from hale.engine.tiles import Pairs
 
 Ids = NDArray[np.int64]
 
+BOUNDED: dict[type, bool] = {}  # activations of which the kernel has said so
+
 
 class NativeSweep:
     """Scores -h(c ||q - e||^2) of queries (m, d), scales (m,) and entities (n, d).
@@ -60,9 +62,12 @@ class NativeSweep:
 
     def peaks(self) -> Tensor | None:
         """Minus h at the nearest entity of each query."""
+        if BOUNDED.get(type(self.activation)):
+            return None
         bounded = ctypes.c_int32()
         for some in self._queries():
             self._call("hale_shard_floors", some, bounded=ctypes.addressof(bounded))
+        BOUNDED[type(self.activation)] = bool(bounded.value)
         return None if bounded.value else -self.floors.double()
 
     def sums(self, peaks: Tensor) -> Tensor:

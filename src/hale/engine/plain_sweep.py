@@ -26,11 +26,13 @@ CHUNK_ELEMENTS = 1 << 22
 def one_thread() -> Iterator[None]:
     """Let torch work on one thread, so that its results do not depend on how many there are."""
     before = torch.get_num_threads()
-    torch.set_num_threads(1)
+    if before > 1:
+        torch.set_num_threads(1)
     try:
         yield
     finally:
-        torch.set_num_threads(before)
+        if before > 1:
+            torch.set_num_threads(before)
 
 
 class PlainSweep:

@@ -19,16 +19,17 @@ class ShardSweep(ctypes.Structure):
     )
 
 
-class WholeSums(ctypes.Structure):
-    """Sums of parts in whole units, or the largest of them."""
+class DigitSums(ctypes.Structure):
+    """Sums of parts by their digits."""
 
     _fields_ = (
         ("c", ctypes.c_int64),
         ("rows", ctypes.c_int64),
         ("k", ctypes.c_int64),
+        ("runs", ctypes.c_int64),
         ("parts", ctypes.c_void_p),
-        ("units", ctypes.c_void_p),
-        ("largest", ctypes.c_void_p),
-        ("sums", ctypes.c_void_p),
+        ("widths", ctypes.c_void_p),
+        ("places", ctypes.c_void_p),
+        ("digits", ctypes.c_void_p),
         ("threads", ctypes.c_int32),
     )

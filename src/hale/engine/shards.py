@@ -54,6 +54,10 @@ class Shards:
         """The rows of a rank."""
         return Span(int(self._firsts[rank]), int(self._firsts[rank + 1]))
 
+    def numbers_of(self, rank: int) -> range:
+        """The numbers of the shards of a rank."""
+        return range(int(self._owned[rank]), int(self._owned[rank + 1]))
+
     def begins_of(self, rank: int) -> Ids:
         """Where the shards of a rank begin, and its last one ends: (k + 1,)."""
         return self.begins[self._owned[rank] : self._owned[rank + 1] + 1]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Iterable
 
-from hale.engine.shard_structures import ShardSweep, WholeSums
+from hale.engine.shard_structures import DigitSums, ShardSweep
 from hale.engine.structures import (
     AdamRows,
     Alignment,
@@ -49,7 +49,7 @@ FUNCTIONS: dict[str, type[ctypes.Structure]] = {
     "hale_shard_floors": ShardSweep,
     "hale_shard_sums": ShardSweep,
     "hale_shard_push": ShardSweep,
-    "hale_whole_sums": WholeSums,
+    "hale_digit_sums": DigitSums,
 }
 
 POINTED_TO: tuple[type[ctypes.Structure], ...] = (Parameter,)  # by fields of those structures

@@ -233,7 +233,9 @@ def _by_blocks(
         asked = torch.tensor(tails, device=model.entities().device)
         blocks = partial(score_queries, model, heads, relations, known, first=first, last=last)
         one = list(blocks()) if last - first <= widest else None  # the same on all ranks
-        target = _targets(group, one or blocks(), asked) if targets is None else targets[part]
+        target = targets[part] if targets is not None else None
+        if target is None:
+            target = targets_in(group, one or blocks(), asked, model.entities())
         higher, no_lower = torch.zeros_like(asked), torch.zeros_like(asked)
         levels = None if rule is None else rule.levels(triples[part], target)
         for scored in one or blocks():
@@ -248,9 +250,12 @@ def _by_blocks(
     return Rivals(*(torch.cat(column) for column in zip(*parts, strict=True)))
 
 
-def _targets(group: Group, blocks: Iterable[Scored], tails: Tensor) -> Tensor:
-    """The scores of the tails (b,) of a chunk, from its blocks: -> (b,)."""
-    places, found = [], []
+def targets_in(group: Group, blocks: Iterable[Scored], tails: Tensor, like: Tensor) -> Tensor:
+    """The scores of the tails (b,) of a chunk, from the blocks of all ranks: -> (b,).
+
+    A rank may have no block; scores are of the type of ``like``.
+    """
+    places, found = [tails[:0]], [like.new_empty(0)]
     for scored in blocks:
         columns = tails - scored.first
         inside = ((columns >= 0) & (columns < scored.scores.shape[1])).nonzero().squeeze(1)

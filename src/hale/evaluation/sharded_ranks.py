@@ -5,7 +5,9 @@ those that score no lower; the counts are added up. They are whole numbers, and 
 by the same call however many ranks there are, so the ranks of targets are the same, to the bit.
 
 ``ShardedRanks`` is what validation asks while a run trains. It takes a model of which this process
-has the rows of a span, and the known answers of that span (training.sharded_answers).
+has the rows of a span, and the known answers of that span (training.sharded_answers). It counts as
+``count_rivals`` does, by the kernel or in scores. Those it makes shard by shard on one thread:
+what validation says decides which weights are kept.
 """
 
 from __future__ import annotations
@@ -20,13 +22,20 @@ from torch import Tensor
 from hale.data.keys import Ids
 from hale.data.known_answers import KnownAnswers
 from hale.engine import library as kernel
-from hale.engine.counting import Comparison, score_pairs
+from hale.engine.counting import Comparison
 from hale.engine.exchange import rows_for_all
 from hale.engine.group import Group
 from hale.engine.plain_sweep import one_thread
 from hale.engine.shards import Shards
-from hale.errors import EvaluationError
-from hale.evaluation.ranks import Ties, count_above, counted_in_registers, rank_of
+from hale.evaluation.ranks import (
+    Rivals,
+    Ties,
+    count_above,
+    counted_in_registers,
+    rank_of,
+    summed_over,
+    targets_in,
+)
 from hale.evaluation.spans import (
     Scored,
     by_vectors_alone,
@@ -125,38 +134,22 @@ class ShardedRanks:
 
     def _count(self, queries: Queries, triples: Ids, known: KnownAnswers) -> Tensor:
         """Both counts of a chunk: (2, b)."""
-        compared, (first, last) = queries.comparison(), self.span
-        mine = ((queries.tail >= first) & (queries.tail < last)).nonzero().squeeze(1)
-        targets = torch.full((len(triples),), -torch.inf, dtype=queries.vectors.dtype)
-        blocks: list[Scored] = []
+        compared = queries.comparison()
         if compared is not None:
-            tails = queries.tail[mine]
-            scores = score_pairs(compared, mine, tails - first)
-            targets[mine] = scores.masked_fill_(queries.barred[mine] == tails, LAST)
+            asked = queries.barred, triples, known, None
+            found = counted_in_registers(compared, *asked, *self.span, group=self.group)
         else:
-            blocks = queries.scored(known, triples)
-            for scored in blocks:
-                column = queries.tail - scored.first
-                at = ((column >= 0) & (column < scored.scores.shape[1])).nonzero().squeeze(1)
-                targets[at] = scored.scores[at, column[at]]
-        targets = self.group.all_reduce(targets.nan_to_num(nan=torch.inf), "max")
-        fault = not bool(torch.isfinite(targets).all())
-        counts = torch.zeros(2, len(triples), dtype=torch.long)
-        if compared is not None and not fault:
-            try:
-                found = counted_in_registers(
-                    compared, queries.barred, triples, known, targets, first, last
-                )
-                counts = torch.stack((found.higher, found.no_lower))
-            except EvaluationError:
-                fault = True  # told to all, so that they end together
-        for scored in blocks:
-            fault |= not bool(torch.isfinite(scored.scores).all())
-            counts += torch.stack(
-                count_above(scored, targets[:, None], queries.tail - scored.first)
-            )
-        both = torch.cat((counts.flatten(), torch.tensor([int(fault)])))
-        both = self.group.all_reduce(both)
-        if both[-1]:
+            found = self._in_scores(queries, queries.scored(known, triples))
+        return torch.stack(summed_over(self.group, found)[1:])
+
+    def _in_scores(self, queries: Queries, blocks: list[Scored]) -> Rivals:
+        """The rivals that this rank counts in scores of its own entities."""
+        tail = queries.tail
+        targets = targets_in(self.group, blocks, tail, queries.vectors)
+        here = all(bool(torch.isfinite(scored.scores).all()) for scored in blocks)
+        if self.group.any(not here) or not torch.isfinite(targets).all():
             raise not_finite_scores()
-        return both[:-1].view(2, -1)
+        counts = torch.zeros(2, len(tail), dtype=torch.long)
+        for scored in blocks:
+            counts += torch.stack(count_above(scored, targets[:, None], tail - scored.first))
+        return Rivals(targets, *counts)

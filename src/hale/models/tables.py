@@ -13,7 +13,7 @@ from hale.data.graph import GraphSize
 from hale.engine import geometry
 from hale.engine.device import on_large_pages
 from hale.engine.group import ALONE, Group
-from hale.engine.rows import look_up
+from hale.engine.rows import gathered, look_up
 from hale.engine.shards import Span
 from hale.errors import SettingsError
 
@@ -54,6 +54,8 @@ class Table(nn.Module):
         if settle is not None:
             with torch.no_grad():
                 settle(*ids)
+        if not torch.is_grad_enabled():
+            return tuple(gathered(self.weight.detach(), some) for some in ids)
         return look_up(self.weight, *ids)
 
     @property

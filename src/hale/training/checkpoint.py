@@ -170,11 +170,11 @@ def _same(one: Graph, other: Graph) -> bool:
         one.entities.names == other.entities.names
         and one.relations.names == other.relations.names
         and all(np.array_equal(one.split(split), other.split(split)) for split in SPLITS)
-        and np.array_equal(_weights(one), _weights(other))
+        and np.array_equal(weights_of(one), weights_of(other))
     )
 
 
-def _weights(graph: Graph) -> Weights:
+def weights_of(graph: Graph) -> Weights:
     """The weights of training triples, none where all weigh alike."""
     return np.empty(0, dtype=np.float32) if graph.weights is None else graph.weights
 

@@ -19,6 +19,7 @@ from hale.data.vocabulary import VocabularyOnDisk
 from hale.errors import RunError
 from hale.runs.folder import RANKS, RunFolder
 from hale.runs.header import SETTINGS, read_header
+from hale.training.checkpoint import weights_of
 
 FACTS = Path(RANKS) / "facts"
 
@@ -31,6 +32,19 @@ def write_facts(folder: RunFolder, graph: Graph) -> None:
         np.save(place / f"{split}.npy", graph.split(split), allow_pickle=False)
     if graph.weights is not None:
         np.save(place / "weights.npy", graph.weights, allow_pickle=False)
+
+
+def check_facts(folder: RunFolder, graph: Graph) -> None:
+    """Refuse triples laid out for others that are not those of the run, whose own have a checksum.
+
+    One rank asks: what it compares them with is the whole graph.
+    """
+    there = mapped_graph(folder)
+    with folder.blaming(str(FACTS)):
+        same = [np.array_equal(there.split(split), graph.split(split)) for split in SPLITS]
+        same.append(np.array_equal(weights_of(there), weights_of(graph)))
+        if not all(same):
+            raise ValueError("its triples and weights are not those of the run")
 
 
 def mapped_graph(folder: RunFolder) -> Graph:

@@ -54,9 +54,9 @@ class NativePieces(Pieces):
         self.width = row_width(model)
         self.scaled = True
         self.names = ["alignment"]
-        self.made: list[
-            Tensor
-        ] = []  # tables as queries use them, with the graph to what is trained
+        # tables as queries use them, with the graph to what is trained and without
+        self.made: list[Tensor] = []
+        self.used: list[Tensor] = []
         self.begins: list[int] = []  # of the pieces here, and the end
 
     def settle_shape(self, by: Shardwise) -> None:
@@ -90,7 +90,7 @@ class NativePieces(Pieces):
         self.mask = self._drawn_mask(numbers, moment)
         if self.mask is not None:
             self.queries[:, : self.model.dim] *= self.mask
-        self.scale = self.made[-1].detach().flatten().index_select(0, self.relation)
+        self.scale = self.used[-1].flatten().index_select(0, self.relation)
         if not self.scaled:
             self.scale = torch.ones_like(self.scale)
         activated, self.by_query, self.by_tail, self.by_scale = native.align(
@@ -119,10 +119,11 @@ class NativePieces(Pieces):
             else:
                 found = [self.shared["map.weight"], self.shared["shift.weight"]]
             self.made = [*found, functional.softplus(self.shared["free_scale.weight"])]
+        self.used = [table.detach().contiguous() for table in self.made]
 
     def _ask(self, turn: str, maps: str, first: int, last: int, **fields: int) -> None:
         """Ask the kernel about rows from ``first`` to ``last``."""
-        turns, *rest = (table.detach().contiguous() for table in self.made[:-1])
+        turns, *rest = self.used[:-1]
         k, stride = self.model.block_maps, self.width
         shared = {
             "b": last - first,

@@ -27,7 +27,7 @@ from hale.runs.systems import build_model, build_objective, complete
 from hale.settings import Settings
 from hale.training import checkpoint
 from hale.training.extent import Ranked, check_divided
-from hale.training.mapped_graph import mapped_graph, write_facts
+from hale.training.mapped_graph import check_facts, mapped_graph, write_facts
 from hale.training.observer import Observer
 from hale.training.trainer import Trainer
 from hale.training.watching import fit_watched
@@ -59,32 +59,57 @@ def train_on_ranks(
     """
     folder = RunFolder(out)
     with writing_run(out) if group.leads else nullcontext():
-        faults: list[HaleError] = []
-
-        def prepare() -> str:
-            try:
-                return json.dumps(_prepare(group, folder, load, given, resume, overwrite))
-            except HaleError as error:
-                faults.append(error)
-                return "{}"  # so that the others do not wait
-
-        told = json.loads(group.prepared(prepare))
-        if faults:
-            raise faults[0]
-        if not told:  # rank 0 says why
-            return None
-        settings = Settings.model_validate(told["settings"])
-        graph = mapped_graph(folder)
-        trainer = Trainer(
-            graph, settings, observer if group.leads else None, extent=Ranked(graph, group)
+        trainer = begun_on_ranks(
+            group,
+            load,
+            given,
+            folder=folder,
+            resume=resume,
+            overwrite=overwrite,
+            observer=observer,
         )
-        if told["resumed"]:
-            trainer.resume(folder)
-        else:
-            trainer.keeper.begin(folder, 0.0)
+        if trainer is None:
+            return None
         return fit_watched(
             trainer, track=track if group.leads else None, fit=lambda: _run(trainer, folder)
         )
+
+
+def begun_on_ranks(
+    group: Group,
+    load: Callable[[], Graph] | None,
+    given: Mapping[str, object],
+    *,
+    folder: RunFolder,
+    resume: bool = False,
+    overwrite: bool = False,
+    observer: Observer | None = None,
+) -> Trainer | None:
+    """The trainer of a run that all ranks begin or resume in a folder; see train_on_ranks."""
+    faults: list[HaleError] = []
+
+    def prepare() -> str:
+        try:
+            return json.dumps(_prepare(group, folder, load, given, resume, overwrite))
+        except HaleError as error:
+            faults.append(error)
+            return "{}"  # so that the others do not wait
+
+    told = json.loads(group.prepared(prepare))
+    if faults:
+        raise faults[0]
+    if not told:  # rank 0 says why
+        return None
+    settings = Settings.model_validate(told["settings"])
+    graph = mapped_graph(folder)
+    trainer = Trainer(
+        graph, settings, observer if group.leads else None, extent=Ranked(graph, group)
+    )
+    if told["resumed"]:
+        trainer.resume(folder)
+    else:
+        trainer.keeper.begin(folder, 0.0)
+    return trainer
 
 
 def _prepare(
@@ -102,6 +127,7 @@ def _prepare(
             raise RunError(f"{folder.path} is not a run, so it is not resumed. Leave out --resume.")
         beside = None if load is None or not resume else load()
         graph, settings = checkpoint.agreed(folder, beside, given)
+        check_facts(folder, graph)
         check_ranked(settings, graph.size)
     else:
         if load is None:

@@ -2,18 +2,19 @@
 
     1  rows of the batch's heads and tails to those who have its pieces        all-to-all
     2  what the drawn queries have, and how many answers they leave out        all-gather
-    3  the largest score of each, where scores have no bound                   all-reduce, largest
-       then the units of the sums, and the sums over all entities              all-reduce, twice
+    3  the largest score of each, where scores have no bound, before           all-reduce, largest
+       the sums over all entities                                              all-reduce
     4  gradients of rows home                                                  all-to-all
-    5  units, then gradients by relations, the loss, the clock, stop and save  all-reduce, twice
+    5  gradients by relations, the loss, the clock, stop and save              all-reduce
 
 Batches, draws and blocks are functions of seed and step, so every rank knows what the others need.
-Of P ranks each sends, with B positives, m queries drawn, rows of w numbers, T numbers in the tables
-that all have, and 4 bytes a number, in a step under HaLE about
+An all-reduce of much between more than two goes in two rounds (engine.group). Of P ranks each
+sends, with B positives, m queries drawn, rows of w numbers, T numbers in the tables that all have,
+4 bytes a number and 12 bytes one that is summed (engine.exact), in a step under HaLE about
 
     4 B w 4 (P - 1) / P^2                                     rows there, gradients back
     (P - 1) (m / P (d + 1) 4 + 8 m)                           drawn queries, counts
-    2 (P - 1) / P (m (16 + 8 (3 + d)) + 8 T)                  sums, gradients by relations
+    2 (P - 1) / P 12 (m (3 + d) + T) + (P - 1) 4 m            sums, gradients by relations, places
 
 bytes, whatever the number of entities.
 """
@@ -117,7 +118,8 @@ class RankedStep:
     def rows(self, ids: Tensor) -> Tensor:
         """Rows of this rank as they travel, up to date: (n,) of its span -> (n, w)."""
         tables = [getattr(self.model, name) for name in tables_of(self.model)]
-        return torch.cat([table.look_up(ids)[0] for table in tables], dim=1)
+        first, *others = (table.look_up(ids)[0] for table in tables)
+        return torch.cat((first, *others), dim=1) if others else first
 
     def all_rows(self) -> Tensor:
         """All rows of this rank: the table itself, where there is but one."""

@@ -106,6 +106,7 @@ def read_shards(
     folder: Path, first: int, last: int, tables: Sequence[str], *, alone: bool
 ) -> dict[str, Tensor]:
     """Rows from ``first`` to ``last`` of what is in ``tables``, and all else whole, by name."""
+    from torch.distributed.checkpoint.api import CheckpointException
     from torch.distributed.checkpoint.hf_storage import HuggingFaceStorageReader
     from torch.distributed.checkpoint.metadata import TensorStorageMetadata
     from torch.distributed.checkpoint.state_dict_loader import load
@@ -119,8 +120,11 @@ def read_shards(
             state[name] = RowShard(rows, first, about.size[0])
         else:
             state[name] = torch.empty(about.size, dtype=about.properties.dtype)
-    with _quiet():
-        load(state, storage_reader=reader, no_dist=alone)
+    try:
+        with _quiet():
+            load(state, storage_reader=reader, no_dist=alone)
+    except CheckpointException as error:  # on all ranks, whoever met it
+        raise ValueError(str(next(iter(error.failures.values()))[0])) from None
     return {n: value.rows if isinstance(value, RowShard) else value for n, value in state.items()}
 
 

@@ -5,8 +5,10 @@ Below the folder of the run, in ``ranks``:
     checkpoint/    the state to resume from: shards of weights and optimiser, state.json
     kept/          the weights that validation kept, likewise
 
-Each appears whole under its name (data.files). When the run ends, rank 0 makes model.safetensors of
-what was kept, a part at a time, and the folder is one like any other.
+Each appears whole under its name (data.files). state.json has the digests of what the shards hold,
+which are checked when they are read (training.shard_digests), and a seal of its own. When the run
+ends, rank 0 makes model.safetensors of what was kept, a part at a time, and the folder is one like
+any other.
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -33,8 +36,17 @@ from hale.training.checkpoint import State, section
 from hale.training.optimizers import Optimizer
 from hale.training.pieces import TABLES
 from hale.training.row_shard import RowShard, read_shards, rows_in, write_shards
+from hale.training.shard_digests import (
+    Digest,
+    Digests,
+    ShardDigests,
+    check_names,
+    digest_of,
+    not_as_written,
+)
 
 CHECKPOINT, KEPT, STATE = "checkpoint", "kept", "state.json"
+DIGESTS = "digests"  # in STATE; earlier versions had none
 
 
 class ShardedStore:
@@ -42,8 +54,9 @@ class ShardedStore:
 
     def __init__(self, group: Group, shards: Shards) -> None:
         self.group = group
+        self.shards = shards
         self.span = shards.span(group.rank)
-        self.count = shards.num_rows
+        self.digests = ShardDigests(group, shards)
 
     def save(
         self,
@@ -103,8 +116,10 @@ class ShardedStore:
     def publish(self, folder: RunFolder) -> None:
         """Rank 0 makes model.safetensors of what is kept."""
         if self.group.leads:
-            step = self._about(folder, KEPT)["kept_step"]
-            folder.write_tensors(MODEL, joined(_place(folder, KEPT)), {"step": step})
+            about = self._about(folder, KEPT)
+            with folder.blaming(f"{RANKS}/{KEPT}"):
+                found = joined(_place(folder, KEPT), self.shards, about.get(DIGESTS))
+                folder.write_tensors(MODEL, found, {"step": about["kept_step"]})
         self.group.barrier()
 
     # -- files -----------------------------------------------------------------
@@ -114,9 +129,12 @@ class ShardedStore:
     ) -> None:
         """A folder of shards, which all ranks fill and rank 0 brings to its place."""
         shards = {
-            key: RowShard(value, self.span.first, self.count) if rows_in(key, TABLES) else value
+            key: RowShard(value, self.span.first, self.shards.num_rows)
+            if rows_in(key, TABLES)
+            else value
             for key, value in tensors.items()
         }
+        digests = self.digests.made(tensors)
         alone, target = self.group.size == 1, _place(folder, name)
         if not self.group.leads:
             place = Path(self.group.broadcast())
@@ -130,7 +148,7 @@ class ShardedStore:
                 self.group.broadcast(str(waiting))
                 with self.group.waiting("a save"):
                     write_shards(waiting, shards, alone=alone)
-                write_json(waiting / STATE, sealed(about | {"owner": owner}))
+                write_json(waiting / STATE, sealed(about | {"owner": owner, DIGESTS: digests}))
         self.group.barrier()
 
     def _about(self, folder: RunFolder, name: str) -> dict[str, Any]:
@@ -154,16 +172,20 @@ class ShardedStore:
             return None
         about = self._about(folder, name)
         with folder.blaming(f"{RANKS}/{name}"):
-            alone = self.group.size == 1
-            return read_shards(place, *self.span, TABLES, alone=alone), about
+            tensors = read_shards(place, *self.span, TABLES, alone=self.group.size == 1)
+            if DIGESTS in about:
+                self.digests.check(tensors, about[DIGESTS])
+            return tensors, about
 
 
 def _place(folder: RunFolder, name: str) -> Path:
     return folder.path.absolute() / RANKS / name
 
 
-def joined(place: Path) -> dict[str, Tensor | InParts]:
-    """The tensors of a folder of shards, whole: rows are read when they are written."""
+def joined(
+    place: Path, shards: Shards, digests: Digests | None = None
+) -> dict[str, Tensor | InParts]:
+    """The tensors of a folder of shards, whole: rows are read, and checked, as they are written."""
     pieces: dict[str, list[tuple[int, Path]]] = {}
     found: dict[str, Tensor | InParts] = {}
     for path in sorted(place.glob("*.safetensors")):
@@ -172,27 +194,41 @@ def joined(place: Path) -> dict[str, Tensor | InParts]:
             for name in file.keys():  # noqa: SIM118
                 if rows_in(name, TABLES):
                     pieces.setdefault(name, []).append((offsets[name]["saved_offsets"][0], path))
-                else:
-                    found[name] = file.get_tensor(name)
+                    continue
+                value = found[name] = file.get_tensor(name)
+                if digests is not None and digests.get(name) != [digest_of(value)]:
+                    raise not_as_written(name)
     for name, parts in pieces.items():
-        found[name] = _table(name, [path for _, path in sorted(parts)])
+        wanted = None if digests is None else digests.get(name)
+        found[name] = _table(name, sorted(parts), shards, wanted)
+    if digests is not None:
+        check_names(found, digests)
     return found
 
 
-def _table(name: str, paths: list[Path]) -> InParts:
-    """A table of rows that lie in several files, in their order."""
-    shapes, kind = [], None
-    for path in paths:
-        with safe_open(path, framework="pt") as file:
-            shapes.append(file.get_slice(name).get_shape())
-            kind = file.get_slice(name)[:1].dtype
-    assert kind is not None
+def _table(
+    name: str, parts: list[tuple[int, Path]], shards: Shards, wanted: list[str] | None
+) -> InParts:
+    """A table of rows that lie in several files, each with its first row, in their order.
+
+    Whole shards lie in a file, whatever the number of ranks was.
+    """
+    with safe_open(parts[0][1], framework="pt") as file:
+        one = file.get_slice(name)[:1]
+    step = max(1, PART // (4 * one[0].numel()))
 
     def rows() -> Iterator[Tensor]:
-        for path, shape in zip(paths, shapes, strict=True):
-            step = max(1, PART // (4 * shape[1]))
+        for number, (start, stop) in enumerate(pairwise(shards.begins.tolist())):
+            if start == stop:
+                continue
+            before, path = next(part for part in reversed(parts) if part[0] <= start)
+            digest = Digest((stop - start, *one.shape[1:]), one.dtype)
             with safe_open(path, framework="pt") as file:
-                for start in range(0, shape[0], step):
-                    yield file.get_slice(name)[start : start + step]
+                for first in range(start - before, stop - before, step):
+                    part = file.get_slice(name)[first : min(first + step, stop - before)]
+                    digest.add(part)
+                    yield part
+            if wanted is not None and digest.text != wanted[number]:
+                raise not_as_written(name, start, stop)
 
-    return InParts((sum(shape[0] for shape in shapes), *shapes[0][1:]), kind, rows)
+    return InParts((shards.num_rows, *one.shape[1:]), one.dtype, rows)

@@ -27,7 +27,7 @@ def row(
         "sent_bytes": sent * (ranks - 1),
         "formula_bytes": 1e4 * (ranks - 1),
         "rounds": 9.0 if ranks > 1 else 0.0,
-        "peak_mb": 300.0,
+        "memory_mb": 300.0,
         "hosts": "netem" if hosts else None,
         "line": {"latency_ms": 1.0, "megabits": 1000.0} if hosts else None,
         "median_ms": 1.0,
@@ -41,7 +41,7 @@ def result() -> dict[str, Any]:
     far["median_ms"] *= 2
     hosts = [*(row(ranks, hosts=True) for ranks in (1, 2, 4, 8)), far]
     machine = {"cpu": "a processor", "cores": 2, "torch": "2"}
-    process = row(1) | {"threads": 2, "median_ms": local[1]["median_ms"] / 1.25, "peak_mb": 400.0}
+    process = row(1) | {"threads": 2, "median_ms": local[1]["median_ms"] / 1.25, "memory_mb": 400.0}
     return {"machine": machine, "local": local, "hosts": hosts, "process": [process]}
 
 
@@ -67,8 +67,12 @@ def test_more_than_eight_ranks_are_foretold(tmp_path: Path) -> None:
     assert found.message == pytest.approx(COSTS.message)
     write_page(result(), tmp_path / "ranks.md", None)
     lines = (tmp_path / "ranks.md").read_text().splitlines()
-    assert [line.endswith("-50 % | foretold |") for line in lines if "| 16 |" in line][-1]
+    assert [line.endswith("-50 % | foretold |") for line in lines if line.startswith("| 16 |")][-1]
     assert sum(line.endswith("| +0 % | fitted |") for line in lines) == 4
+    # Two ranks with a core each, by hand: 20 / 2 + 9 (0.1 + 1 + 0.2) + 10 KB at 1.25 GB/s, in ms.
+    (told,) = [line for line in lines if line.startswith("| a step by the model, ms |")]
+    assert told.split(" | ")[1] == "21.7"
+    assert "| rounds | 9 | 9 | 9 | 9 |" in lines
 
 
 def test_three_rows_are_too_few_for_a_model(tmp_path: Path) -> None:

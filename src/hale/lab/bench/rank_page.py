@@ -8,6 +8,7 @@ from typing import Any
 
 from hale.data.files import write_text, write_whole
 from hale.errors import MissingExtraError
+from hale.lab.bench.hosts import Line
 from hale.lab.bench.rank_costs import Costs, Observed, fit_costs
 
 Row = Mapping[str, Any]
@@ -49,7 +50,11 @@ def write_page(result: Mapping[str, Any], page: Path, picture: str | None) -> No
         "",
         f"**What this cannot show: {cores} cores do not get faster with more than {cores} ranks.** "
         "All ranks run on this one machine and compute in turns, so times here tell what ranks "
-        "cost, not what they gain. Bytes and memory are what they would be anywhere.",
+        "cost, not what they gain. Bytes are what they would be anywhere.",
+        "",
+        "Memory is what a process holds while it trains, Python and torch with it, of the rank "
+        "that holds most. Pages that several processes share, such as those of libraries and of "
+        "mapped facts, count by their share (PSS).",
         "",
     ]
     if local:
@@ -87,7 +92,7 @@ def _table(rows: Sequence[Row]) -> list[str]:
             f"| {row['ranks']} | {row['entities']:,} | {row['dim']} | {row['block']} | "
             f"{row['rows']:,} | "
             f"{row['median_ms']:,.1f} | {sent:,.1f} | {formula:,.1f} | {off} | "
-            f"{row['peak_mb']:,.0f} |"
+            f"{row['memory_mb']:,.0f} |"
         )
     return found
 
@@ -103,7 +108,8 @@ def _beside_process(processes: Sequence[Row], local: Sequence[Row]) -> list[str]
     found = [
         f"| {one['entities']:,} | {one['block']} | {one['median_ms']:,.1f} | "
         f"{row['median_ms']:,.1f} | {row['median_ms'] / one['median_ms']:.2f} | "
-        f"{one['peak_mb']:,.0f} | {row['peak_mb']:,.0f} | {row['peak_mb'] / one['peak_mb']:.2f} |"
+        f"{one['memory_mb']:,.0f} | {row['memory_mb']:,.0f} | "
+        f"{row['memory_mb'] / one['memory_mb']:.2f} |"
         for one, row in pairs
     ]
     if not found:
@@ -113,8 +119,7 @@ def _beside_process(processes: Sequence[Row], local: Sequence[Row]) -> list[str]
         f"## {threads} ranks with a thread each, beside one process with {threads}",
         "",
         "The process is `hale train` without ranks: its step is one call of the kernel where a "
-        "block is summed over. A rank's memory has all that a process needs anyway, about 180 MB "
-        "for Python and torch, and here the graph's facts and names, which a run on ranks maps.",
+        "block is summed over. Ranks map the facts, as a run on ranks does.",
         "",
         "| entities | block | process, ms | ranks, ms | ratio | process, MB | a rank, MB | ratio |",
         "|---|---|---|---|---|---|---|---|",
@@ -165,7 +170,32 @@ def _foretold(rows: Sequence[Row], cores: int) -> list[str]:
         kind = "fitted" if row["ranks"] <= FITTED else "foretold"
         numbers = f"{row['median_ms']:,.1f} | {told:,.1f} | {off:+d} %"
         found.append(f"| {row['ranks']} | {numbers} | {kind} |")
-    return found
+    several = [row for row in rows if row["ranks"] > 1]
+    return [
+        *found,
+        "",
+        "The same on hosts with a core for each rank, of which there are none here: "
+        f"{NEAR.latency_ms:g} ms between them and {NEAR.megabits / 1000:g} Gbit/s, whatever the "
+        "number of entities.",
+        "",
+        _across("ranks", [str(row["ranks"]) for row in several]),
+        _across("---", ["---"] * len(several)),
+        _across("rounds", [f"{row['rounds']:.0f}" for row in several]),
+        _across("a step by the model, ms", [_on_hosts(costs, row) for row in several]),
+    ]
+
+
+def _across(name: str, cells: Sequence[str]) -> str:
+    return f"| {' | '.join([name, *cells])} |"
+
+
+NEAR = Line(0.1, 10_000.0)  # between hosts of a cluster
+
+
+def _on_hosts(costs: Costs, row: Row) -> str:
+    """The milliseconds of a row's step on hosts near each other, a core for each rank."""
+    there = {**row, "line": NEAR._asdict()}
+    return f"{1e3 * costs.step(observed(there, row['ranks'])):,.1f}"
 
 
 def plot_ranks(result: Mapping[str, Any], target: Path) -> None:

@@ -1,4 +1,9 @@
-"""Steps of a training on ranks: time, bytes and memory, on this machine or on several hosts."""
+"""Steps of a training on ranks: time, bytes and memory, on this machine or on several hosts.
+
+Ranks begin a run as `hale train --ranks` does: rank 0 lays out the graph, all map it. Memory is
+what a process holds while it trains; of pages that several hold, such as those of mapped facts and
+of torch's libraries, each counts its share.
+"""
 
 from __future__ import annotations
 
@@ -13,22 +18,25 @@ import time
 import traceback
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext, suppress
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple, NoReturn
 
 import torch
 
 from hale.data.graph import GraphSize
 from hale.engine.group import Group
-from hale.engine.memory import peak_mb
+from hale.engine.memory import held_mb
 from hale.engine.shards import SHARDS
 from hale.errors import HaleError, InputError
 from hale.lab.bench.growth import synthetic
 from hale.lab.bench.hosts import Hosts, Line
 from hale.lab.bench.traffic import Step, bytes_a_step
 from hale.lab.bench.wire import PLACES, enter
-from hale.runs.systems import build_model
-from hale.settings import Settings, make_settings
-from hale.training.extent import Ranked
+from hale.runs.folder import RunFolder
+from hale.runs.systems import build_model, complete
+from hale.training.ranked_start import begun_on_ranks
 from hale.training.ranked_step import RankedStep
 from hale.training.trainer import Trainer
 
@@ -48,19 +56,22 @@ class Asked(NamedTuple):
     steps: int = 12
 
 
-def _settings(ask: Asked) -> Settings:
-    return make_settings(
-        dim=ask.dim, queries=ask.queries, block=ask.block, batch_size=ask.batch, epochs=1000
-    )
+def _given(ask: Asked, threads: int = 1) -> dict[str, Any]:
+    """The settings that a run is given."""
+    sizes = {"dim": ask.dim, "queries": ask.queries, "block": ask.block, "batch_size": ask.batch}
+    return {"recipe": "none", **sizes, "epochs": 1000, "threads": threads}
 
 
-def measure(*asked: Any) -> dict[str, Any]:
-    """In one rank of a group: the median time of a step, what is sent, and memory."""
+def measure(folder: str, *asked: Any) -> dict[str, Any]:
+    """In one rank of a group: the median time of a step, what is sent, and memory.
+
+    The run is begun in a folder of its own, and ends with the steps that are timed.
+    """
     ask = Asked(*asked)
-    torch.set_num_threads(1)
     group = Group.join(TIMEOUT)
-    graph = synthetic(ask.entities)
-    trainer = Trainer(graph, _settings(ask), extent=Ranked(graph, group))
+    load = partial(synthetic, ask.entities)
+    trainer = begun_on_ranks(group, load, _given(ask), folder=RunFolder(Path(folder) / "run"))
+    assert trainer is not None
     step = trainer.native_step
     assert isinstance(step, RankedStep)
     for _ in range(WARM_UP):
@@ -71,7 +82,7 @@ def measure(*asked: Any) -> dict[str, Any]:
     sent, calls = dict(group.sent), dict(group.calls)
     names = sorted(calls)
     total = group.all_reduce(torch.tensor([sent[name] for name in names] or [0]))
-    memory = float(group.all_reduce(torch.tensor(peak_mb()), "max"))
+    memory = float(group.all_reduce(torch.tensor(held_mb()), "max"))  # all are still there
     shape = _shape(trainer, step, ask)
     counted = {name: int(total[i]) / group.size / ask.steps for i, name in enumerate(names)}
     formula = bytes_a_step(shape, group.size)
@@ -88,8 +99,9 @@ def measure(*asked: Any) -> dict[str, Any]:
         "calls": each,
         "rounds": sum(each.values()) if group.size > 1 else 0.0,
         "rows": len(trainer.model.entities()),
-        "peak_mb": memory,
+        "memory_mb": memory,
     }
+    group.barrier()
     group.leave()
     return found
 
@@ -97,12 +109,12 @@ def measure(*asked: Any) -> dict[str, Any]:
 def measure_process(threads: int, *asked: Any) -> dict[str, Any]:
     """In one process without ranks: the median time of a step, and memory."""
     ask = Asked(*asked)
-    torch.set_num_threads(threads)
-    trainer = Trainer(synthetic(ask.entities), _settings(ask))
+    graph = synthetic(ask.entities)
+    trainer = Trainer(graph, complete(graph, **_given(ask, threads)))
     _times(trainer, WARM_UP)
     times = _times(trainer, ask.steps)
     found = {"threads": threads, **ask._asdict(), "median_ms": 1e3 * statistics.median(times)}
-    return found | {"best_ms": 1e3 * min(times), "peak_mb": peak_mb()}
+    return found | {"best_ms": 1e3 * min(times), "memory_mb": held_mb()}
 
 
 def process_row(threads: int, ask: Asked) -> dict[str, Any]:
@@ -132,55 +144,79 @@ def _shape(trainer: Trainer, step: RankedStep, ask: Asked) -> Step:
         asked=sum(step.pieces.widths),
         columns=scales + row,
         runs=scales + 1,
-        shared=sum(shared) + 3,  # and clock, stop, save
+        shared=sum(shared),
         tensors=len(shared),
     )
 
 
 def rank_row(ranks: int, ask: Asked, line: Line | None = None) -> dict[str, Any]:
     """The figures of so many ranks, on hosts of their own where a line between them is given."""
-    with nullcontext() if line is None else Hosts(ranks, line) as hosts:
-        where = "127.0.0.1" if hosts is None else hosts.address(0)
-        port = PORT if hosts is not None else _free_port()
-        names = None if hosts is None else hosts.names
-        call = f"fork_ranks({ranks}, {tuple(ask)!r}, {where!r}, {port}, {names!r})"
-        row = _told(f"from hale.lab.bench.rank_step import fork_ranks; {call}")
+    with (
+        TemporaryDirectory(prefix="hale-ranks-") as folder,
+        nullcontext() if line is None else Hosts(ranks, line) as hosts,
+    ):
+        asked = (folder, *ask)
+        if hosts is None:
+            call = f"start_ranks({ranks}, {asked!r}, {_free_port()})"
+        else:
+            call = f"fork_ranks({ranks}, {asked!r}, {hosts.address(0)!r}, {hosts.names!r})"
+        row = _told(f"from hale.lab.bench import rank_step; rank_step.{call}")
         row["hosts"] = None if hosts is None else hosts.simulated_by
         row["line"] = None if line is None else line._asdict()
     return row
 
 
-def fork_ranks(
-    ranks: int, asked: tuple[Any, ...], where: str, port: int, names: Sequence[str] | None
-) -> None:
-    """Be so many ranks, each in its namespace, of which the first prints what it measured.
+def start_ranks(ranks: int, asked: tuple[Any, ...], port: int) -> None:
+    """Start so many ranks on this machine, each a process that shares with others what ranks do.
 
-    They are forked from one process that has imported all: 64 would be minutes at it. Where one
-    fails none is waited for.
+    The first prints what it measured. Where one fails none is waited for.
     """
+    place = "127.0.0.1", port, "lo"
+    started = []
     for rank in range(ranks):
-        number = os.fork()
-        if not number:
-            _be_rank(rank, ranks, asked, where, port, None if names is None else names[rank])
+        call = f"be_rank({rank}, {ranks}, {asked!r}, {place!r})"
+        code = f"from hale.lab.bench.rank_step import be_rank; {call}"
+        started.append(subprocess.Popen([sys.executable, "-c", code]))  # noqa: S603
     for _ in range(ranks):
         if os.wait()[1]:
             raise SystemExit(1)
 
 
-def _be_rank(
-    rank: int, ranks: int, asked: tuple[Any, ...], where: str, port: int, name: str | None
+def fork_ranks(ranks: int, asked: tuple[Any, ...], where: str, names: Sequence[str]) -> None:
+    """The same, each in its namespace.
+
+    They are forked from one process that has imported all: 64 would be minutes at it.
+    """
+    for rank in range(ranks):
+        if not os.fork():
+            be_rank(rank, ranks, asked, (where, PORT, f"hale{rank}"), names[rank])
+    for _ in range(ranks):
+        if os.wait()[1]:
+            raise SystemExit(1)
+
+
+def be_rank(
+    rank: int,
+    ranks: int,
+    asked: tuple[Any, ...],
+    place: tuple[str, int, str],
+    name: str | None = None,
 ) -> NoReturn:
-    """Measure as one rank, and end."""
+    """Measure as one rank, and end.
+
+    Ranks meet at an address and a port, by an interface, in the namespace of that name.
+    """
     status = 1
     try:
         if name is not None:
             enter(PLACES / name)
+        where, port, interface = place
         os.environ |= {
             "RANK": str(rank),
             "WORLD_SIZE": str(ranks),
             "MASTER_ADDR": where,
             "MASTER_PORT": str(port),
-            "GLOO_SOCKET_IFNAME": "lo" if name is None else f"hale{rank}",
+            "GLOO_SOCKET_IFNAME": interface,
         }
         found = measure(*asked)
         if not rank:
@@ -225,7 +261,7 @@ def rank_rows(
     follow: Callable[[dict[str, Any]], object] | None = None,
 ) -> list[dict[str, Any]]:
     """A row for each number of ranks."""
-    build_model(_settings(ask), GraphSize(1, 1))  # faults are told before any process
+    build_model(complete(**_given(ask)), GraphSize(1, 1))  # faults are told before any process
     if not all(1 <= ranks <= SHARDS for ranks in sizes) or ask.entities < 1:
         raise InputError(
             f"There are 1 to {SHARDS} ranks, got {[*sizes]}, and 1 entity or more, got "

@@ -5,10 +5,11 @@ of relations and the like in q tensors, a rank sends in the mean so many bytes a
 
     rows of heads and tails, and their gradients home   2 * 4 * 2 B w (P - 1) / P^2     all-to-all
     drawn queries, and how much they leave out          4 (P - 1) (k M + 2 m)           all-gather
-    sums over the entities, and their units             r(8 m c) + r(4 m u)             all-reduce
-    relations, loss, clock, and their units             r(8 s) + r(4 q)                 all-reduce
+    sums over the entities, and their places            r(12 m c, m u)                  all-reduce
+    relations and loss, their places, the clock         r(12 s, q + 24)                 all-reduce
 
-An all-reduce of x bytes sends r(x) = 2 (P - 1) / P x, or (P - 1) x where x is small (engine.group).
+An all-reduce of x bytes in which y are said beside them sends r(x, y) = (P - 1) (2 x / P + y), or
+(P - 1) (x + y) where that is small or there are two ranks (engine.group).
 M is the most queries that any rank has drawn, where no more ranks than PIECES have a part of the
 batch; c are the columns of the sums in u runs: a weight, the gradients by distance and scale, and
 by the query. None of it has the number of entities in it.
@@ -22,6 +23,8 @@ import numpy as np
 
 from hale.engine.group import SMALL
 from hale.training.pieces import PIECES
+
+CLOCK = 24  # bytes: nanoseconds, stop, save
 
 
 @dataclass(frozen=True)
@@ -42,12 +45,18 @@ def bytes_a_step(step: Step, ranks: int) -> dict[str, float]:
     """The bytes that a rank sends, in the mean, by collective."""
     p, m = ranks, step.queries
     gathered = step.asked * most_drawn(m, ranks) + 2 * m
-    reduced = (8 * m * step.columns, 4 * m * step.runs, 8 * step.shared, 4 * step.tensors)
+    reduced = ((12 * m * step.columns, m * step.runs), (12 * step.shared, step.tensors + CLOCK))
     return {
         "all_to_all": 2 * 4 * 2 * step.batch * step.row * (p - 1) / p**2,
         "all_gather": 4 * (p - 1) * gathered,
-        "all_reduce": sum((p - 1) * x * (1 if x <= SMALL else 2 / p) for x in reduced),
+        "all_reduce": sum(_reduced(p, x, y) for x, y in reduced),
     }
+
+
+def _reduced(p: int, x: int, y: int) -> float:
+    """What a rank of p sends of an all-reduce of x bytes with y beside them."""
+    at_once = (p - 1) * (x + y)
+    return at_once if p == 2 or at_once <= SMALL else (p - 1) * (2 * x / p + y)
 
 
 def most_drawn(queries: int, ranks: int, *, seed: int = 0) -> float:
