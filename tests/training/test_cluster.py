@@ -168,6 +168,7 @@ def test_a_host_that_is_lost_is_done_without(tmp_path: Path) -> None:
         for host in hosts:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(host.pid, signal.SIGKILL)
+            host.wait()
         for process in ranks_of(out).values():
             with contextlib.suppress(ProcessLookupError):
                 os.kill(process, signal.SIGKILL)
