@@ -69,8 +69,8 @@ def page(results: dict[str, Any]) -> str:
         "# Small runs that learn from large ones",
         "",
         f"Written by `python benchmarks/distil.py` on {results['machine']['cpu']}, one thread. "
-        "Validation triples, filtered, all entities, by the rules of the recipe. `apart` are seconds beside training and "
-        "validation: reading the graph, the teachers' answers, saving.",
+        "Validation triples, filtered, all entities, by the rules of the recipe. `apart` are "
+        "seconds beside training and validation: reading the graph, the teachers' answers, saving.",
         "",
         "| graph | run | d | seconds | steps | apart | MRR | Hits@1 | Hits@10 |",
         "|---|---|---|---|---|---|---|---|---|",
