@@ -1,6 +1,6 @@
 """Measure graph encoders, convolutions under HaLE and Rot2L; write docs/results/encoders.md.
 
-    python benchmarks/encoders.py                         everything (about 4 hours), then render
+    python benchmarks/encoders.py                         everything (about 3 hours), then render
     python benchmarks/encoders.py curve strategies        some of it, then render
     python benchmarks/encoders.py curve/sacn              one run of it
     python benchmarks/encoders.py curve --budget 60s      a trial: told as such on the page
@@ -8,7 +8,7 @@
 
 curve        FB15k-237, CompGCN and SACN, d = 100, an hour: the curve of validation MRR
 strategies   ConvE and SACN, d = 100, 300 s: HaLE by squared L2 beside their own strategy
-rot2l        WN18RR, Rot2L, RotL and RotE under HaLE, d = 32, 600 s
+rot2l        WN18RR, Rot2L and RotE under HaLE, d = 32, 600 s
 
 Each has one thread, so two commands may run side by side on two cores. How much of its core a run
 had is told: work beside it makes that less.
@@ -57,13 +57,13 @@ PARTS: dict[str, dict[str, Plan]] = {
     },
     "rot2l": {
         name: ("wn18rr", {"model": name, "dim": 32, "budget": MINUTES, "threads": 1})
-        for name in ("rot2l", "rotl", "rote")
+        for name in ("rot2l", "rote")
     },
 }
 TITLES = {
     "curve": "FB15k-237, d = 100: CompGCN and SACN under cross-entropy over all entities",
     "strategies": "ConvE and SACN, d = 100: HaLE by squared L2 beside their own, one clock",
-    "rot2l": "WN18RR, d = 32: Rot2L beside RotL and RotE under HaLE",
+    "rot2l": "WN18RR, d = 32: Rot2L beside RotE under HaLE",
 }
 
 
