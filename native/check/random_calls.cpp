@@ -2,6 +2,8 @@
 // is as large as its description says and no larger, and several threads must give the bits of one.
 //
 //   hale_calls_address SEED COUNT
+#include <numeric>
+
 #include "drawn.h"
 
 extern "C" {

@@ -1,7 +1,4 @@
 // Random calls of the functions that do many things at once: a whole step, and a sweep over shards.
-#include <cstring>
-#include <memory>
-
 #include "drawn.h"
 
 extern "C" {

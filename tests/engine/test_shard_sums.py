@@ -122,3 +122,31 @@ def test_a_query_that_is_left_nothing_adds_nothing() -> None:
     assert found.by_rows[0] is not None
     assert not found.by_rows[0][0].any()
     assert np.isfinite(found.logs.numpy()).all()
+
+
+@pytest.mark.skipif(not kernel.builds(), reason="the kernel was not built")
+@pytest.mark.parametrize("name", ["hanon", "sigmoid", "spline"])
+def test_whether_weights_need_a_floor_is_asked_for_each_bound(
+    name: str, choose_engine: Callable[[str], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One bound after the other in one process, and both at once in blocks of queries."""
+    choose_engine("native")
+    queries, scale, entities, _ = drawn()
+    nothing = torch.empty(0, dtype=torch.long)
+
+    def peaks(*gammas: float) -> Tensor | None:
+        bounds = torch.tensor(gammas).repeat_interleave(QUERIES // len(gammas))
+        whole = np.array([0, SIZE])
+        activation = make_activation(name, beta=3.0, gamma=max(gammas))
+        asked = Queries(queries, scale, bounds)
+        return l2_sweep(activation, asked, entities, whole, (nothing, nothing)).peaks()
+
+    assert peaks(6.0) is None
+    steep = peaks(90.0)
+    assert steep is not None
+    assert bool((steep < 0).all())
+    assert peaks(6.0) is None
+    monkeypatch.setattr(native, "BLOCK_ELEMENTS", 16 * SIZE)  # sixteen queries, then four
+    mixed = peaks(90.0, 90.0, 90.0, 6.0)
+    assert mixed is not None
+    assert torch.equal(mixed[:15], steep[:15])

@@ -18,8 +18,6 @@ from hale.engine.tiles import Pairs
 
 Ids = NDArray[np.int64]
 
-BOUNDED: dict[type, bool] = {}  # activations of which the kernel has said so
-
 
 class NativeSweep:
     """Scores -h(c ||q - e||^2) of queries (m, d), scales (m,) and entities (n, d).
@@ -61,14 +59,12 @@ class NativeSweep:
         return [1, 1, 1, self.queries.shape[1]]
 
     def peaks(self) -> Tensor | None:
-        """Minus h at the nearest entity of each query."""
-        if BOUNDED.get(type(self.activation)):
-            return None
-        bounded = ctypes.c_int32()
+        """Minus h at the nearest entity of each query; zero of queries whose bounds need none."""
+        bounded, free = ctypes.c_int32(), False
         for some in self._queries():
             self._call("hale_shard_floors", some, bounded=ctypes.addressof(bounded))
-        BOUNDED[type(self.activation)] = bool(bounded.value)
-        return None if bounded.value else -self.floors.double()
+            free |= not bounded.value
+        return -self.floors.double() if free else None
 
     def sums(self, peaks: Tensor) -> Tensor:
         """(c, m, 3 + d), in float64."""
