@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +36,7 @@ def _pyplot() -> Any:
 def draw_functions(target: Path, others: Mapping[str, Activation] = {}) -> None:
     """Figure 2: h and h' of every activation over the scaled squared distance.
 
-    ``others`` are drawn beside them, in strong lines.
+    ``others`` are drawn beside them, in strong lines, each in a style of its own.
     """
     plt = _pyplot()
     figure, (left, right) = plt.subplots(1, 2, figsize=(10, 4), layout="constrained")
@@ -46,10 +47,10 @@ def draw_functions(target: Path, others: Mapping[str, Activation] = {}) -> None:
         )
         left.plot(x, value, label=name)
         right.plot(x, slope, label=name)
-    for name, other in others.items():
+    for (name, other), style in zip(others.items(), cycle(("-", "--", ":", "-.")), strict=False):
         value, slope = other.value_and_slope(x)
-        left.plot(x, value, label=name, color="black", linewidth=2.5)
-        right.plot(x, slope, label=name, color="black", linewidth=2.5)
+        left.plot(x, value, style, label=name, color="black", linewidth=2.5)
+        right.plot(x, slope, style, label=name, color="black", linewidth=2.5)
     left.set_ylim(0, 12)
     right.set_ylim(0, 12)
     left.set_title("h(x), gamma = 10, beta = 3 (Hanon) and 10 (Halin)")
