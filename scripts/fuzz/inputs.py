@@ -112,7 +112,8 @@ def one_reader(
             corpus.mkdir()
             for i, data in enumerate(reader.seeds):
                 (corpus / str(i)).write_bytes(data)
-            limits = [f"-runs={count}", f"-max_total_time={int(seconds)}", f"-timeout={SECONDS}"]
+            time_left = max(1, int(seconds))  # 0 would be no limit
+            limits = [f"-runs={count}", f"-max_total_time={time_left}", f"-timeout={SECONDS}"]
             limits += [f"-rss_limit_mb={MEMORY_MB}", f"-max_len={MOST}", f"-seed={seed + 1}"]
             kept = f"-artifact_prefix={KEPT}/{word(name)}-"
             KEPT.mkdir(parents=True, exist_ok=True)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import atexit
 import json
 import shutil
 import warnings
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -51,8 +53,19 @@ def world_in(work: Path) -> Path:
 
 def make_readers(world: Path, place: Path) -> dict[str, Reader]:
     """All readers, over a small world; inputs lie in an empty folder."""
+    _keep_trial()
     makers = (_sources, _beside_a_run, _folders, _asked)
     return {reader.name: reader for make in makers for reader in make(world, place)}
+
+
+def _keep_trial() -> None:
+    """One process tries all Parquet files: to start one for each would take most of the time."""
+    from hale.data.sources import parquet
+    from hale.data.sources.trial import Trial
+
+    kept = Trial()
+    atexit.register(kept.__exit__)
+    vars(parquet)["Trial"] = lambda: nullcontext(kept)
 
 
 def _sources(world: Path, place: Path) -> list[Reader]:

@@ -51,8 +51,9 @@ def warm_up() -> None:
 
     import hale
 
+    aside = ("hale.serve", "hale.__main__", "hale.lab.bench", "hale.engine.libhale")  # the kernel
     for found in pkgutil.walk_packages(hale.__path__, "hale."):
-        if not found.name.startswith(("hale.serve", "hale.__main__", "hale.lab.bench")):
+        if not found.name.startswith(aside):
             importlib.import_module(found.name)
 
 

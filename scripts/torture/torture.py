@@ -63,8 +63,9 @@ class Stage:
         for command in task.made:
             self.must(command, self.base)
         self.old = task.result(self.base) if task.old_or_new else None
-        fresh(self.base, self.here)
-        whole = self.must(task.command, self.here, fault=Fault(self.here))
+        for _ in "once", "warm":  # the second time tells how long it takes
+            fresh(self.base, self.here)
+            whole = self.must(task.command, self.here, fault=Fault(self.here))
         self.seconds, self.calls = whole.seconds, whole.calls
         self.result = task.result(self.here)
 
@@ -140,17 +141,21 @@ def attempt(
 
 
 def kills(count: int, names: list[str], seed: int, work: Path, log: Path) -> None:
-    """Kill commands at moments drawn at random, all tasks in turn."""
+    """Kill commands at moments drawn at random, all tasks in turn, until ``count`` were killed."""
     ready = stages(names, work)
-    before = Counter(row["break"] for row in logged(log))["kill -9"]
-    for number in range(before, before + count):
+    number = Counter(row["break"] for row in logged(log))["kill -9"]
+    killed = 0
+    while killed < count:
         stage = ready[number % len(ready)]
         draw = random.Random(f"{seed}/{number}")  # noqa: S311
         moment = draw.uniform(0.0, stage.seconds)
         row = {"break": "kill -9", "task": stage.task.name, "number": number, "after": moment}
         add(log, attempt(stage, row, partial(stage.broken, kill_after=moment)))
-        if (number - before) % 50 == 49:
-            print(f"{number + 1} kills", flush=True)
+        number += 1
+        if row["status"] == KILLED:  # not ended before
+            killed += 1
+            if killed % 50 == 0:
+                print(f"{killed} of {count} killed", flush=True)
 
 
 def faults(most: int | None, names: list[str], seed: int, work: Path, log: Path) -> None:
@@ -232,7 +237,7 @@ def main() -> None:
     """Read the command line."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0] if __doc__ else None)
     parser.add_argument("what", choices=["kills", "faults", "power", "flips", "page"])
-    parser.add_argument("--count", type=int, default=200, help="kills")
+    parser.add_argument("--count", type=int, default=200, help="kills that reach their command")
     parser.add_argument("--most", type=int, default=None, help="of each task or file; default: all")
     parser.add_argument("--task", action="append", default=[], help="only this one; repeatable")
     parser.add_argument("--seed", type=int, default=0)

@@ -1,12 +1,14 @@
 from __future__ import annotations
 
 import os
+import signal
+import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from hale.cli import launch
+from hale.cli import INTERRUPTED, launch
 from tests.cli.invoke import hale
 
 
@@ -28,11 +30,28 @@ def test_torchrun_takes_over(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "argv", ["hale", "train", "wordnet", "--ranks", "3"])
     monkeypatch.setenv("OMP_NUM_THREADS", "5")
     launch.launch_ranks(3, Path("runs/x"))
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
     (arguments,) = called
     assert arguments[1:3] == ["-m", "hale.cli.torchrun"]
     at = arguments.index("--nproc-per-node")
     assert arguments[at + 1] == "3"
     assert arguments[-6:] == ["-m", "hale", "train", "wordnet", "--out", "runs/x"]
+
+
+def test_ctrl_c_as_torchrun_takes_over_is_met_by_it() -> None:
+    start = (
+        "import os, signal, sys\n"
+        "from hale.cli.launch import launch_ranks\n"
+        "become = os.execv\n"
+        "def interrupted(*arguments):\n"
+        "    os.kill(os.getpid(), signal.SIGINT)\n"
+        "    become(*arguments)\n"
+        "os.execv, sys.argv = interrupted, ['hale', 'train', 'nowhere', '--ranks', '2']\n"
+        "launch_ranks(2)\n"
+    )
+    ended = subprocess.run([sys.executable, "-c", start], check=False, capture_output=True)
+    assert ended.returncode == INTERRUPTED
+    assert b"Traceback" not in ended.stderr
 
 
 def test_who_is_a_rank(monkeypatch: pytest.MonkeyPatch) -> None:

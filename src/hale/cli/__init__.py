@@ -24,12 +24,17 @@ def main() -> None:
     """Entry point of the command."""
     global started
     started = time.perf_counter()
-    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # not of a job in the back
-        signal.signal(signal.SIGINT, interrupt)
-        sys.unraisablehook = again_if_lost
+    meet_interrupts()
     from hale.cli.app import app
 
     app()
+
+
+def meet_interrupts() -> None:
+    """From now on Ctrl-C is met by ``interrupt``, but for jobs in the background."""
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, interrupt)
+        sys.unraisablehook = again_if_lost
 
 
 def interrupt(_number: int, frame: FrameType | None) -> None:

@@ -40,6 +40,8 @@ def launch_ranks(ranks: int, out: Path | None = None, *, restarts: int = RESTART
         rest += ["--out", str(out)]
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     os.environ.setdefault("OMP_NUM_THREADS", str(max(1, (cores or 1) // ranks)))
+    if hasattr(signal, "pthread_sigmask"):  # Ctrl-C waits until the other program can meet it
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     os.execv(  # noqa: S606
         sys.executable,
         [

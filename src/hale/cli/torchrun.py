@@ -14,7 +14,7 @@ import os
 import signal
 import sys
 
-from hale.cli import INTERRUPTED
+from hale.cli import INTERRUPTED, meet_interrupts
 from hale.cli.launch import LAUNCHER, REFUSED
 from hale.errors import GroupError, InputError
 
@@ -26,7 +26,18 @@ class _RefusedError(Exception):
 
 
 def main() -> int:
-    """Start ranks, and wait for their end -> the exit status."""
+    """Start ranks, and wait for their end -> the exit status; Ctrl-C is met from the start."""
+    meet_interrupts()
+    try:
+        if hasattr(signal, "pthread_sigmask"):
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})  # blocked by cli.launch
+        return _ranks()
+    except KeyboardInterrupt:  # until torchrun looks for signals itself
+        sys.stderr.write("interrupted\n")
+        return INTERRUPTED
+
+
+def _ranks() -> int:
     from torch.distributed import DistError, run
     from torch.distributed.elastic.multiprocessing.api import SignalException
     from torch.distributed.elastic.multiprocessing.errors import ChildFailedError
