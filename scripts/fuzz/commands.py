@@ -52,6 +52,7 @@ Tree = dict[str, bytes | None]
 def confine() -> None:
     """What a call's process begins with: bounds, no input, no network."""
     os.setsid()
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the back ignores it
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.environ |= {"BROWSER": "true", "COLUMNS": "100"}
     mapped = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()

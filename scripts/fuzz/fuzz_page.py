@@ -31,11 +31,11 @@ at most, and not for network namespaces.
 READERS = """
 ## Readers
 
-`python scripts/fuzz/inputs.py`: bytes to everything that reads what others wrote. Inputs are led by
-which lines of hale they reach (atheris), or are good files changed by chance. Each is read or
-refused by an error of hale's own, within 5 s, in a process of at most 3 GB.
+`python scripts/fuzz/inputs.py`: bytes to everything that reads what others wrote. Some inputs are
+led by which lines of hale they reach (atheris), the others are good files changed by chance. Each
+is read or refused by an error of hale's own, within 5 s, in a process of at most 3 GB.
 
-| reader | inputs | refused | led by | longest, s | peak, MB | broken |
+| reader | inputs | led | refused | longest, s | peak, MB | broken |
 |---|---|---|---|---|---|---|
 """
 
@@ -89,7 +89,7 @@ def _commands(told: dict[str, Any]) -> str:
 def _readers(told: dict[str, Any]) -> str:
     text = ""
     for name, row in told.items():
-        numbers = f"{row['inputs']:,} | {row['refused']:,} | {row['led_by']} | {row['longest_s']}"
+        numbers = f"{row['inputs']:,} | {row['led']:,} | {row['refused']:,} | {row['longest_s']}"
         text += f"| {name} | {numbers} | {row['peak_mb']:,} | {len(row['broken'])} |\n"
     total = sum(row["inputs"] for row in told.values())
     broken = [f"- {name}: {one}\n" for name, row in told.items() for one in row["broken"]]

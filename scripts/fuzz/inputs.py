@@ -3,8 +3,9 @@
     python scripts/fuzz/inputs.py --inputs 100000
     python scripts/fuzz/inputs.py --reader parquet --file crash.bin      one file, and its traceback
 
-Every reader (readers.py) has a process of its own. With atheris, inputs are led by which lines of
-hale they reach; without it they are good files changed at random (mutations.py). An input that
+Every reader (readers.py) has a process of its own. With atheris, its first LED inputs are led by
+which lines of hale they reach; the others are good files changed at random (mutations.py), which is
+several times faster and finds what happens inside of libraries. An input that
 breaks something is kept below build/fuzz, once for each place that it breaks. How many each reader
 took is counted in docs/results/fuzz.json, and the next run goes on from there.
 """
@@ -35,6 +36,7 @@ from readers import Reader, make_readers, world_in
 
 KEPT = Path(__file__).parents[2] / "build/fuzz"
 SECONDS = 5  # then it hangs
+LED = 3000
 MEMORY_MB = 3000
 NAMES = (
     *("text", "tsv", "csv", "json lines", "parquet", "n-triples", "n-quads", "turtle", "trig"),
@@ -136,32 +138,42 @@ def several(
     """All readers in turn, until each has had ``count`` inputs or the time is up."""
     until = time.monotonic() + seconds
     for position, name in enumerate(names):
-        told = {} if fresh else read_results().get("readers", {})
-        before = told.get(name, {"inputs": 0})
-        share = (until - time.monotonic()) / (len(names) - position)
-        if before["inputs"] >= count or share < 5:
-            continue
-        with tempfile.TemporaryDirectory() as work:
-            progress = Path(work) / "progress.json"
-            asked = ["--reader", name, "--inputs", str(count - before["inputs"])]
-            asked += ["--seconds", str(share - 5), "--seed", str(before["inputs"])]
-            asked += ["--world", str(world), "--progress", str(progress)]
-            asked += [] if led else ["--blind"]
-            done = subprocess.run([sys.executable, __file__, *asked], check=False)  # noqa: S603
-            found: dict[str, Any] = {"inputs": 0, "broken": []}
-            if progress.exists():
-                found = json.loads(progress.read_text())
-        if done.returncode:
-            found["broken"].append(f"the process ended with {done.returncode}")
-        led_by = "coverage" if led else "chance"
-        write_result("readers", name, _added(before, found) | {"led_by": led_by})
-        print(name, read_results()["readers"][name], flush=True)
+        share = time.monotonic() + (until - time.monotonic()) / (len(names) - position)
+        before = {} if fresh else read_results().get("readers", {}).get(name, {})
+        for most, by_coverage in ((LED if led else 0, True), (count, False)):
+            wanted = min(most, count) - before.get("inputs", 0)
+            left = share - time.monotonic() - 5  # to start
+            if wanted <= 0 or left <= 0:
+                continue
+            found = _inputs(name, world, wanted, left, before.get("inputs", 0), led=by_coverage)
+            before = _added(before, found, led=by_coverage)
+            write_result("readers", name, before)
+            print(name, before, flush=True)
     return any(row["broken"] for row in read_results().get("readers", {}).values())
 
 
-def _added(before: dict[str, Any], found: dict[str, Any]) -> dict[str, Any]:
+def _inputs(
+    name: str, world: Path, count: int, seconds: float, seed: int, *, led: bool
+) -> dict[str, Any]:
+    """So many inputs to a reader, in a process of its own -> what it told."""
+    with tempfile.TemporaryDirectory() as work:
+        progress = Path(work) / "progress.json"
+        asked = ["--reader", name, "--inputs", str(count), "--seconds", str(seconds)]
+        asked += ["--seed", str(seed), "--world", str(world), "--progress", str(progress)]
+        asked += [] if led else ["--blind"]
+        done = subprocess.run([sys.executable, __file__, *asked], check=False)  # noqa: S603
+        found: dict[str, Any] = {"inputs": 0, "broken": []}
+        if progress.exists():
+            found = json.loads(progress.read_text())
+    if done.returncode:
+        found["broken"].append(f"the process ended with {done.returncode}")
+    return found
+
+
+def _added(before: dict[str, Any], found: dict[str, Any], *, led: bool) -> dict[str, Any]:
     return {
-        "inputs": before["inputs"] + found["inputs"],
+        "inputs": before.get("inputs", 0) + found["inputs"],
+        "led": before.get("led", 0) + (found["inputs"] if led else 0),
         "refused": before.get("refused", 0) + found.get("refused", 0),
         "longest_s": max(before.get("longest_s", 0.0), found.get("longest_s", 0.0)),
         "peak_mb": max(before.get("peak_mb", 0), found.get("peak_mb", 0)),

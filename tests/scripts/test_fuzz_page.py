@@ -12,7 +12,7 @@ def test_counts_of_several_seeds_are_one_table(tmp_path: Path) -> None:
     fault = {"number": 4, "argv": ["train"], "faults": ["status 1"]}
     one = {"calls": 3, "ends": {"train": {"0": 1, "2": 2}}, "broken": []}
     two = {"calls": 2, "ends": {"train": {"1": 1}, "why": {"130": 1}}, "broken": [fault]}
-    row = {"inputs": 1000, "refused": 900, "led_by": "coverage", "longest_s": 0.2, "peak_mb": 300}
+    row = {"inputs": 1000, "refused": 900, "led": 300, "longest_s": 0.2, "peak_mb": 300}
     fuzz_page.write_result("commands", "0", one, tmp_path)
     fuzz_page.write_result("commands", "1", two, tmp_path)
     fuzz_page.write_result("readers", "zip", row | {"broken": []}, tmp_path)
@@ -22,5 +22,5 @@ def test_counts_of_several_seeds_are_one_table(tmp_path: Path) -> None:
     assert "| why | 1 | 0 | 0 | 1 | 0 |" in text
     assert "5 calls, 1 broke a rule." in text
     assert "- seed 1, 4: status 1" in text
-    assert "| zip | 1,000 | 900 | coverage | 0.2 | 300 | 0 |" in text
+    assert "| zip | 1,000 | 300 | 900 | 0.2 | 300 | 0 |" in text
     assert "1,000 inputs, 0 places broke." in text
