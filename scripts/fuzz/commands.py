@@ -31,7 +31,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from declared import Command, commands
 from drawing import draw_call
-from forks import Ended, run, warm_up
+from forks import MESSAGE, Ended, run, warm_up
 from fuzz_page import read_results, write_result
 from world import make_world
 
@@ -41,8 +41,6 @@ RANKS_LIMIT = 60.0  # with ranks: torchrun gives one that waits for others 30 s 
 GRACE = 10.0  # for processes that a call started, and some of those with ranks
 MEMORY = 3 << 30  # beside what a process has mapped that imported everything
 ENDS = (0, 2, 130)
-# hale's errors, and those of the command line.
-MESSAGE = re.compile(r"^(?:error|Error): ", re.MULTILINE)
 ASIDE = re.compile(r"^\..*\.(new|old|parts|probe)$|^open-.*\.html$|^tmp")
 # A search and a table go on where they ended, and have a page of what they have so far.
 KEPT = {"tune": ("trials.journal",), "reproduce": (".md", ".png", ".svg")}

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import re
 import select
 import signal
 import sys
@@ -18,6 +19,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 KILLED = -signal.SIGKILL
+# hale's errors, and those of the command line.
+MESSAGE = re.compile(r"^(?:error|Error): ", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -31,8 +34,9 @@ class Ended:
 
     @property
     def clean(self) -> bool:
-        """One of hale's own ends, and no traceback."""
-        return self.status in (0, 1, 2, 130) and "Traceback" not in self.printed
+        """One of hale's own ends, with its one message where it is refused, and no traceback."""
+        told = len(MESSAGE.findall(self.printed)) == (self.status == 2)
+        return self.status in (0, 2, 130) and told and "Traceback" not in self.printed
 
 
 @dataclass(frozen=True)

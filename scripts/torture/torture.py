@@ -18,6 +18,7 @@ or a file; ``page`` makes torture.md of it. Further kills go on from those in th
 from __future__ import annotations
 
 import argparse
+import atexit
 import errno
 import json
 import os
@@ -87,6 +88,11 @@ class Stage:
         fresh(self.base, self.here)
         return run(self.task.command, self.here, before=self.before, **how)  # type: ignore[arg-type]
 
+    def is_done(self) -> None:
+        """What must hold once the command has ended as if nothing had been."""
+        if (left := self.task.result(self.here)) != self.result:
+            raise LostError(f"it had ended with {self.result}, and {left} is on disk")
+
     def check(self) -> None:
         """What must hold after any break; at its end the work is done."""
         task, here = self.task, self.here
@@ -109,17 +115,11 @@ def stages(names: list[str], work: Path) -> list[Stage]:
     graph.mkdir()
     write_graph(graph)
     server, port = serve(graph / "graph")
+    atexit.register(os.kill, server, signal.SIGKILL)
     before = known_as_served(graph / "graph", port)
     warm_up()
-    try:
-        import atexit
-
-        atexit.register(os.kill, server, signal.SIGKILL)
-        chosen = [task for task in TASKS if not names or task.name in names]
-        return [Stage(task, work / str(i), before) for i, task in enumerate(chosen)]
-    except BaseException:
-        os.kill(server, signal.SIGKILL)
-        raise
+    chosen = [task for task in TASKS if not names or task.name in names]
+    return [Stage(task, work / str(i), before) for i, task in enumerate(chosen)]
 
 
 def attempt(
@@ -129,10 +129,10 @@ def attempt(
     try:
         ended = broken()
         row |= {"status": ended.status, "lost": None}
-        if ended.status not in (KILLED, 0) and not ended.clean:
+        if ended.status != KILLED and not ended.clean:
             raise LostError(f"status {ended.status}:\n{ended.printed[-2000:]}")
-        if done and (left := stage.task.result(stage.here)) != stage.result:
-            raise LostError(f"it had ended with {stage.result}, and {left} is on disk")
+        if done or ended.status == 0:
+            stage.is_done()
         stage.check()
     except (LostError, OSError, TimeoutError) as error:
         row["lost"] = str(error)

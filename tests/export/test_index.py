@@ -123,6 +123,23 @@ def test_hyperbolic_models_are_refused_with_the_reason(run: Run, tmp_path: Path)
     export_run(run, tmp_path / "x", form="npy")
 
 
+@pytest.mark.parametrize("name", ["entities.usearch", "entities.txt"])
+def test_a_wrong_byte_is_noticed_before_the_index_is_walked(
+    run: Run, tmp_path: Path, name: str
+) -> None:
+    export_run(run, tmp_path / "x", form="index")
+    file = tmp_path / "x" / name
+    whole = file.read_bytes()
+    for place in range(0, len(whole), max(1, len(whole) // 40)):
+        changed = bytearray(whole)
+        changed[place] ^= 1
+        file.write_bytes(changed)
+        with pytest.raises(InputError, match=r"damaged: export it again"):
+            open_index(tmp_path / "x")
+    file.write_bytes(whole)
+    open_index(tmp_path / "x")
+
+
 def test_faults(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     export_run(run, tmp_path / "x", form="index")
     export_run(run, tmp_path / "n", form="npy")
@@ -149,14 +166,21 @@ def test_faults(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
 
 @pytest.mark.parametrize(
     ("key", "value"),
-    [("index", None), ("index", {}), ("index", [1]), ("without_loops", 3), ("expansion", "many")],
+    [
+        ("index", None),
+        ("index", {}),
+        ("index", [1]),
+        ("without_loops", 3),
+        ("expansion_search", "many"),
+        ("sha256", 5),
+    ],
 )
 def test_what_about_json_lacks_is_told(run: Run, tmp_path: Path, key: str, value: object) -> None:
     export_run(run, tmp_path / "x", form="index")
     file = tmp_path / "x/about.json"
     about = json.loads(file.read_text())
-    if key == "expansion":
-        about["index"]["expansion_search"] = value
+    if key in about["index"]:
+        about["index"][key] = value
     else:
         about[key] = value
     file.write_text(json.dumps(about))

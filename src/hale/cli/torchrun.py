@@ -75,4 +75,6 @@ def _ranks() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    ended = main()
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # too late to change how it ended
+    sys.exit(ended)

@@ -6,6 +6,7 @@ builds faster, and its file is searched from disk without loading.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,7 +22,7 @@ from hale.export.npy import write_lines
 from hale.export.vectors import Floats, Tables
 from hale.models import Model
 
-FILE = "entities.usearch"
+FILE, NAMES = "entities.usearch", "entities.txt"
 
 # At 10^6 vectors of d = 32, connectivity 16 and 128 while building give the ten nearest with a
 # recall of .92, .97, .99 and .99 at expansions 32, 64, 96 and 128 of the search.
@@ -105,9 +106,10 @@ def build(
 def write_index(tables: Tables, lifted: Lifted, folder: Path) -> dict[str, Any]:
     """entities.usearch and entities.txt -> what a search has to know of them."""
     build(lifted).save(str(folder / FILE))
-    write_lines(folder / "entities.txt", tables.names)
+    write_lines(folder / NAMES, tables.names)
     return {
         "file": FILE,
+        "sha256": _digests(folder),
         "metric": lifted.metric,
         "dtype": "f32",
         "connectivity": CONNECTIVITY,
@@ -165,8 +167,10 @@ def search(
 
 
 def open_index(path: str | Path, *, expansion: int | None = None) -> EntityIndex:
-    """Open an exported index; it is read from disk as it is searched.
+    """Open an exported index; it is searched where it lies on disk, once its digest is right.
 
+    A damaged file would end the process that walks it, so its bytes are compared with what the
+    export said of them. That is no protection from somebody who made both.
     ``expansion`` is how many candidates a search keeps: more is slower and misses
     less, and as many as there are entities is exact. Without it, that of the export.
     """
@@ -175,21 +179,33 @@ def open_index(path: str | Path, *, expansion: int | None = None) -> EntityIndex
         raise InputError(f"{path} is an export of format {about.get('format')!r}, not 'index'.")
     folder = Path(path)
     try:
-        index = _usearch().restore(str(folder / FILE), view=True)
-        names = (folder / "entities.txt").read_text(encoding="utf-8").removesuffix("\n").split("\n")
+        told = {**about["index"]}
+        kept = {"metric": str(told["metric"]), "offset": float(told["offset"])}
+        kept["extra"] = None if told["extra"] is None else float(told["extra"])
+        expansion = expansion or int(told["expansion_search"])
+        without_loops = tuple(map(str, about.get("without_loops", ())))
+        digests = dict(told["sha256"])
+    except (KeyError, TypeError, ValueError, OverflowError) as error:
+        raise InputError(f"{path}: {ABOUT} does not tell how to search ({error!r}).") from None
+    try:
+        damaged = digests != _digests(folder)
+        index = None if damaged else _usearch().restore(str(folder / FILE), view=True)
+        names = (folder / NAMES).read_text(encoding="utf-8").removesuffix("\n").split("\n")
     except (OSError, RuntimeError, ValueError) as error:
         raise InputError(f"The index {path} cannot be read: {error}.") from None
     if index is None or len(index) != len(names):
         raise InputError(f"The index {path} is damaged: export it again.")
-    try:
-        told = {**about["index"]}
-        kept = {"metric": str(told["metric"]), "offset": float(told["offset"])}
-        kept["extra"] = None if told["extra"] is None else float(told["extra"])
-        index.expansion_search = expansion or int(told["expansion_search"])
-        without_loops = tuple(map(str, about.get("without_loops", ())))
-    except (KeyError, TypeError, ValueError, OverflowError) as error:
-        raise InputError(f"{path}: {ABOUT} does not tell how to search ({error!r}).") from None
+    index.expansion_search = expansion
     return EntityIndex(index, tuple(names), told | kept, without_loops)
+
+
+def _digests(folder: Path) -> dict[str, str]:
+    """SHA-256 of the files that a search reads."""
+    found = {}
+    for name in (FILE, NAMES):
+        with (folder / name).open("rb") as file:
+            found[name] = hashlib.file_digest(file, "sha256").hexdigest()
+    return found
 
 
 def _usearch() -> Any:

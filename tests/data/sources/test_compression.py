@@ -14,6 +14,7 @@ import pytest
 import zstandard
 
 from hale.data.sources import compression
+from hale.data.sources.archive import opened
 from hale.data.sources.compression import read_bytes, read_parts
 from hale.errors import SourceError
 
@@ -71,3 +72,16 @@ def test_plain_files_of_any_size_are_read(tmp_path: Path, monkeypatch: pytest.Mo
     path = tmp_path / "facts.tsv"
     path.write_bytes(b"a\tr\tb\n" * 100)
     assert read_bytes(path) == b"a\tr\tb\n" * 100
+
+
+def test_an_archive_cannot_say_that_it_is_larger_than_its_file(tmp_path: Path) -> None:
+    """What unpacks to far more than is packed is refused; a header may lie about the latter."""
+    path = tmp_path / "facts.zip"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("train.tsv", "a\tr\tb\n" * 100)
+    data = bytearray(path.read_bytes())
+    entry = data.index(b"PK\x01\x02")  # of the central directory; its packed size is at 20
+    data[entry + 20 : entry + 24] = (2_000_000_000).to_bytes(4, "little")
+    path.write_bytes(data)
+    with opened(path / "train.tsv") as (_, size, packed):
+        assert (size, packed) == (600, len(data))

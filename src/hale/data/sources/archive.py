@@ -63,7 +63,8 @@ def opened(path: Path) -> Iterator[tuple[IO[bytes], int, int]]:
         except KeyError:
             raise SourceError(f"there is no such file in {outer}", source=str(path)) from None
         with archive.open(info) as file:
-            yield file, info.file_size, info.compress_size
+            packed = min(info.compress_size, outer.stat().st_size)  # whatever its header says
+            yield file, info.file_size, packed
 
 
 @contextmanager
