@@ -96,3 +96,18 @@ def test_ctrl_c_within_a_callback_is_not_lost() -> None:
     )
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert (found.stdout, found.stderr) == ("met\n", "")
+
+
+def test_ctrl_c_while_a_command_ends_is_the_end() -> None:
+    code = (
+        "import atexit, os, signal, sys, time\n"
+        "from hale.cli import main\n"
+        "def late():\n"
+        "    os.kill(os.getpid(), signal.SIGINT)\n"
+        "    time.sleep(10)\n"
+        "atexit.register(late)\n"
+        "sys.argv = ['hale', '--version']\n"
+        "main()\n"
+    )
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False)
+    assert (found.returncode, found.stderr) == (130, b"")

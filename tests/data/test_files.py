@@ -14,6 +14,7 @@ import pytest
 
 from hale.data import files
 from hale.data.files import (
+    append_line,
     aside,
     finish_replacing,
     whole_folder,
@@ -236,3 +237,34 @@ def test_folders_above_are_brought_to_disk_by_name(
     synced.clear()
     files.make_folder(tmp_path / "a" / "b")
     assert synced == []
+
+
+def test_a_line_is_on_disk_with_its_name_when_it_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    done: list[Path] = []
+    real = os.fsync
+
+    def told(number: int) -> None:
+        done.append(Path(f"/proc/self/fd/{number}").readlink())
+        real(number)
+
+    monkeypatch.setattr(os, "fsync", told)
+    append_line(tmp_path / "log", b"one")
+    assert done == [tmp_path / "log", tmp_path]
+    append_line(tmp_path / "log", b"two")
+    assert done[2:] == [tmp_path / "log"]
+    assert (tmp_path / "log").read_bytes() == b"one\ntwo\n"
+
+
+def test_a_line_that_finds_no_room_is_an_error_and_the_next_stands_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = os.write
+    append_line(tmp_path / "log", b"one")
+    with monkeypatch.context() as full:
+        full.setattr(os, "write", lambda number, data: real(number, data[:2]))
+        with pytest.raises(WriteError, match="No space left"):
+            append_line(tmp_path / "log", b"two")
+    append_line(tmp_path / "log", b"three")
+    assert (tmp_path / "log").read_bytes() == b"one\ntw\nthree\n"

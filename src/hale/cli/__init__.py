@@ -27,7 +27,12 @@ def main() -> None:
     meet_interrupts()
     from hale.cli.app import app
 
-    app()
+    try:
+        app()
+    except KeyboardInterrupt:
+        sys.exit(INTERRUPTED)
+    finally:
+        end_at_interrupts()
 
 
 def meet_interrupts() -> None:
@@ -35,6 +40,12 @@ def meet_interrupts() -> None:
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, interrupt)
         sys.unraisablehook = again_if_lost
+
+
+def end_at_interrupts() -> None:
+    """From now on Ctrl-C ends the process at once: only Python's own end is left."""
+    if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
+        signal.signal(signal.SIGINT, lambda _number, _frame: os._exit(INTERRUPTED))
 
 
 def interrupt(_number: int, frame: FrameType | None) -> None:

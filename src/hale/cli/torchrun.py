@@ -14,7 +14,7 @@ import os
 import signal
 import sys
 
-from hale.cli import INTERRUPTED, meet_interrupts
+from hale.cli import INTERRUPTED, end_at_interrupts, meet_interrupts
 from hale.cli.launch import LAUNCHER, REFUSED
 from hale.errors import GroupError, InputError
 
@@ -76,5 +76,5 @@ def _ranks() -> int:
 
 if __name__ == "__main__":
     ended = main()
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # too late to change how it ended
+    end_at_interrupts()
     sys.exit(ended)

@@ -50,6 +50,26 @@ def write_json(target: Path, value: object, *, indent: int = 2) -> None:
     write_text(target, json.dumps(value, indent=indent, ensure_ascii=False) + "\n")
 
 
+def append_line(target: Path, line: bytes) -> None:
+    """One more line of a file that grows, on disk when this returns; several may append to it.
+
+    A line that a full disk or a power cut left unfinished stays, and the next one begins behind it.
+    """
+    with writing_to(target):
+        number = os.open(target, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o644)
+        try:
+            size = os.fstat(number).st_size
+            unfinished = size and os.pread(number, 1, size - 1) != b"\n"
+            whole = (b"\n" if unfinished else b"") + line + b"\n"
+            if os.write(number, whole) != len(whole):
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(target))
+            os.fsync(number)
+        finally:
+            os.close(number)
+        if not size:
+            _to_disk(target.parent)  # its name
+
+
 def put_in_place(waiting: Path, target: Path) -> None:
     """Bring a finished file to disk and give it its name: first its content, then its name."""
     _to_disk(waiting)

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import io
 import json
-import os
 import threading
 import warnings
 from collections import Counter
@@ -25,7 +24,7 @@ from typing import Any, Literal, get_args
 
 import polars as pl
 
-from hale.data.files import writing_to
+from hale.data.files import append_line
 from hale.errors import HaleWarning, InputError, RunError, UnknownNameError
 from hale.runs.seal import sealed, unsealed
 
@@ -126,17 +125,7 @@ class Review:
 
     def _append(self, values: dict[str, Any]) -> None:
         """One more line, on disk when this returns."""
-        line = json.dumps(sealed(values), ensure_ascii=False).encode() + b"\n"
-        with writing_to(self.path):
-            number = os.open(self.path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o644)
-            try:
-                size = os.fstat(number).st_size
-                if size and os.pread(number, 1, size - 1) != b"\n":
-                    line = b"\n" + line  # after a line that a power cut left unfinished
-                os.write(number, line)
-                os.fsync(number)
-            finally:
-                os.close(number)
+        append_line(self.path, json.dumps(sealed(values), ensure_ascii=False).encode())
 
     def _catch_up(self) -> None:
         """Take in the lines that are new in the file."""
