@@ -77,6 +77,7 @@ def _train_again(folder: Path) -> Command:
 
 
 TRAIN = ["train", "graph", *EPOCHS, *FEW, "--out", "run"]
+HELD_OUT = ("graph/valid.tsv", "graph/test.tsv")
 LOADS = (["show", "run"], ["evaluate", "run"])
 UPDATE = ["update", "run", "new.tsv", "--remove", "gone.tsv", "--epochs", "4", "--threads", "1"]
 SEARCH = ["tune", "graph", "--dim", "8", "--threads", "1", "--trial", "0.3s", "--budget", "1s"]
@@ -150,6 +151,48 @@ TASKS = (
         lambda folder: digest(folder / "facts.parquet"),
         stays=("run/model.safetensors",),
         old_or_new=True,
+    ),
+    Task(
+        "classify --out",
+        (
+            TRAIN,
+            ["calibrate", "run"],
+            ["classify", "run", "graph/valid.tsv", "--out", "judged.csv"],
+        ),
+        ["classify", "run", HELD_OUT[1], "--out", "judged.csv"],
+        lambda _: ["classify", "run", HELD_OUT[1], "--out", "judged.csv"],
+        lambda folder: digest(folder / "judged.csv"),
+        stays=("run/model.safetensors", "run/calibration.json"),
+        old_or_new=True,
+    ),
+    Task(
+        "export, index",
+        (TRAIN,),
+        ["export", "run", "--format", "index", "--out", "index"],
+        lambda _: ["export", "run", "--format", "index", "--out", "index", "--overwrite"],
+        lambda folder: digest(folder / "index"),
+        stays=("run/model.safetensors",),
+    ),
+    Task(
+        "evaluate --paths",
+        (TRAIN,),
+        ["evaluate", "run", "--split", "valid", "--paths"],
+        lambda _: ["evaluate", "run", "--split", "valid", "--paths"],
+        lambda folder: digest(folder / "run/paths.json"),
+        there=(("run", LOADS[0]), ("run", LOADS[1])),
+        stays=("run/model.safetensors",),
+    ),
+    Task(
+        "compress",
+        (TRAIN,),
+        ["compress", "run", "--dim", "4", "--epochs", "3", "--out", "small"],
+        lambda folder: [
+            *("compress", "run", "--dim", "4", "--epochs", "3", "--out", "small"),
+            *(["--overwrite"] if (folder / "small").exists() else []),
+        ],
+        _weights("small"),
+        there=(("run", LOADS[1]), ("small", ["evaluate", "small"])),
+        stays=("run/model.safetensors",),
     ),
     Task(
         "tune",

@@ -16,6 +16,7 @@ from hale.data import files
 from hale.data.files import (
     append_line,
     aside,
+    check_writable,
     finish_replacing,
     whole_folder,
     write_json,
@@ -268,3 +269,11 @@ def test_a_line_that_finds_no_room_is_an_error_and_the_next_stands_alone(
             append_line(tmp_path / "log", b"two")
     append_line(tmp_path / "log", b"three")
     assert (tmp_path / "log").read_bytes() == b"one\ntw\nthree\n"
+
+
+@pytest.mark.parametrize("path", ["/", "//"])
+def test_a_path_without_a_name_is_refused(path: str) -> None:
+    with pytest.raises(WriteError, match="no name of its own"):
+        check_writable(Path(path))
+    with pytest.raises(WriteError, match="no name of its own"):
+        write_text(Path(path), "text")

@@ -179,6 +179,8 @@ def free_folder(root: str | Path, stem: str) -> Path:
 
 def aside(target: Path, what: str = "new") -> Path:
     """The place beside a target where this writer works."""
+    if not target.name:
+        raise WriteError(f"{target} has no name of its own that could be written; give another.")
     return target.with_name(f".{target.name}.{_writer()}.{what}")
 
 
