@@ -3,7 +3,8 @@
  *
  *   faults_arm(folder, n, error)   the n-th call from now fails with this errno; 0: none does.
  *                                  After it every further write fails too, as on a full disk, if
- *                                  the error is ENOSPC or EROFS.
+ *                                  the error is ENOSPC or EROFS. -ENOSPC: if it is a write, the
+ *                                  first half of its bytes still finds room.
  *   faults_count()                 calls so far
  *   faults_record(folder, store)   from now on, a line in store/trace for each call, and what a
  *                                  file held when it was brought to disk in store/N
@@ -26,7 +27,7 @@
 
 static char folder[PATH_MAX], store[PATH_MAX];
 static atomic_long calls, fails_at, kept;
-static int failure, trace = -1;
+static int failure, half, trace = -1;
 
 #define REAL(name) ((__typeof__(&name))dlsym(RTLD_NEXT, #name))
 
@@ -34,7 +35,8 @@ void faults_arm(const char* below, long n, int error) {
     snprintf(folder, sizeof folder, "%s/", below);
     calls = 0;
     fails_at = n;
-    failure = error;
+    half = error < 0;
+    failure = half ? -error : error;
 }
 
 long faults_count(void) { return calls; }
@@ -93,6 +95,9 @@ static int fails(void) {
     return 1;
 }
 
+/* Of a write that fails just now: how many of its bytes find room all the same. */
+static size_t room(size_t size) { return half && calls == fails_at ? size / 2 : 0; }
+
 static void tell(const char* what, const char* one, const char* other) {
     if (trace < 0) return;
     char line[2 * PATH_MAX + 32];
@@ -128,17 +133,23 @@ static void keep(const char* path) {
     if (ours && done >= 0) tell(what, path, "");      \
     return done;
 
-ssize_t write(int fd, const void* data, size_t size) {
-    BY_FD("write", fd, REAL(write)(fd, data, size))
-}
+#define WRITE(call)                                   \
+    char path[PATH_MAX];                              \
+    int ours = path_of(fd, path);                     \
+    if (ours && fails() && !(size = room(size))) return -1; \
+    ssize_t done = call;                              \
+    if (ours && done >= 0) tell("write", path, "");   \
+    return done;
+
+ssize_t write(int fd, const void* data, size_t size) { WRITE(REAL(write)(fd, data, size)) }
 ssize_t writev(int fd, const struct iovec* parts, int count) {
     BY_FD("write", fd, REAL(writev)(fd, parts, count))
 }
 ssize_t pwrite(int fd, const void* data, size_t size, off_t at) {
-    BY_FD("write", fd, REAL(pwrite)(fd, data, size, at))
+    WRITE(REAL(pwrite)(fd, data, size, at))
 }
 ssize_t pwrite64(int fd, const void* data, size_t size, off64_t at) {
-    BY_FD("write", fd, REAL(pwrite64)(fd, data, size, at))
+    WRITE(REAL(pwrite64)(fd, data, size, at))
 }
 int ftruncate(int fd, off_t size) { BY_FD("write", fd, REAL(ftruncate)(fd, size)) }
 int ftruncate64(int fd, off64_t size) { BY_FD("write", fd, REAL(ftruncate64)(fd, size)) }

@@ -44,7 +44,12 @@ from tasks import TASKS, Task, fresh, write_graph
 from torture_page import page
 
 RESULTS = Path(__file__).parents[2] / "docs/results"
-ERRORS = {"no room": errno.ENOSPC, "disk error": errno.EIO, "read-only": errno.EROFS}
+ERRORS = {
+    "no room": errno.ENOSPC,
+    "disk error": errno.EIO,
+    "read-only": errno.EROFS,
+    "half written": -errno.ENOSPC,
+}
 
 
 class LostError(Exception):

@@ -13,7 +13,8 @@ Written by `python scripts/torture/torture.py page` from `torture.jsonl` (`make 
 breaks are added to the log).
 
 - kill -9: the command is killed at a moment drawn at random.
-- disk error, no room, read-only: the n-th call that changes a file fails so.
+- disk error, no room, read-only: the n-th call that changes a file fails so. Half written: the disk
+  becomes full in the middle of the n-th call, where it is a write.
 - power cut: the disk holds what it may hold if the power goes after the n-th call. Only bytes and
   names that were brought to disk are sure; later ones may be lost, names may be there without their
   bytes. At the end: what is sure once the command has ended is its result.
