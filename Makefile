@@ -4,7 +4,7 @@ BIN := .venv/bin
 PAGES := src/hale/serve/static/explore.js
 TRIED := src/hale/serve/static/.tried
 
-.PHONY: install setup demo explore wheel release release-bounds lock audit lint-workflows docs browser-test cluster-test test test-without-compiler check torture fuzz soak mutants sanitize format clean
+.PHONY: install setup demo explore wheel release release-bounds lock audit lint-workflows docs browser-test cluster-test test test-without-compiler check torture fuzz soak mutants sanitize sanitize-fuzz format clean
 
 install: .venv/.demo
 
@@ -166,6 +166,14 @@ sanitize: setup
 	$(BIN)/cmake --build build/sanitize --target hale_calls_address hale_calls_thread
 	build/sanitize/hale_calls_address 0 $(RANDOM_CALLS)
 	TSAN_OPTIONS=halt_on_error=1 build/sanitize/hale_calls_thread 0 $(RANDOM_CALLS)
+
+# Calls led by libFuzzer to what they reach; it takes clang++ and its sanitizers.
+FUZZ_CXX ?= clang++
+sanitize-fuzz: setup
+	CXX=$(FUZZ_CXX) $(BIN)/cmake -S . -B build/fuzz-kernel -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN))/ninja -DHALE_SANITIZE=ON
+	$(BIN)/cmake --build build/fuzz-kernel --target hale_calls_fuzz
+	mkdir -p build/fuzz-kernel/corpus
+	build/fuzz-kernel/hale_calls_fuzz -runs=$(RANDOM_CALLS) -max_len=64 -timeout=20 build/fuzz-kernel/corpus
 
 # Every command that writes, killed and failed at every turn, the power cut, every byte of a run
 # changed; TORTURE=1000 for the long one. What happened is added to docs/results/torture.jsonl.

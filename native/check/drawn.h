@@ -13,7 +13,34 @@
 
 #include "../problems.h"
 
-inline std::mt19937_64 draws;
+// Where calls get their sizes and choices: from a generator, or from the bytes of a fuzzer as long as
+// those last, two a draw. Numbers that a call computes with always come from the generator.
+class Draws {
+  public:
+    using result_type = uint64_t;
+    static constexpr result_type min() { return 0; }
+    static constexpr result_type max() { return UINT64_MAX; }
+
+    std::mt19937_64 random;
+
+    void seed(uint64_t number) { random.seed(number); }
+    void follow(const uint8_t* bytes, size_t size) {
+        random.seed(size);
+        next_ = bytes;
+        end_ = bytes + size;
+    }
+    result_type operator()() {
+        if (end_ - next_ < 2) return random();
+        const uint64_t two = static_cast<uint64_t>(next_[0]) << 8 | next_[1];
+        next_ += 2;
+        return two * 0x0001000100010001u;  // spread over all of its bits
+    }
+
+  private:
+    const uint8_t *next_ = nullptr, *end_ = nullptr;
+};
+
+inline Draws draws;
 using Floats = std::vector<float>;
 using Ids = std::vector<int64_t>;
 
@@ -25,13 +52,13 @@ inline bool now_and_then() { return between(0, 2) == 0; }
 inline Floats numbers(int64_t count, float size = 1.0f) {
     std::normal_distribution<float> normal(0.0f, size);
     Floats found(count);
-    for (float& x : found) x = normal(draws);
+    for (float& x : found) x = normal(draws.random);
     return found;
 }
 inline Floats positive(int64_t count, float most) {
     std::uniform_real_distribution<float> uniform(0.1f, most);
     Floats found(count);
-    for (float& x : found) x = uniform(draws);
+    for (float& x : found) x = uniform(draws.random);
     return found;
 }
 inline Ids ids(int64_t count, int64_t below) {

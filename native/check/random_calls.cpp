@@ -2,6 +2,7 @@
 // is as large as its description says and no larger, and several threads must give the bits of one.
 //
 //   hale_calls_address SEED COUNT
+//   hale_calls_fuzz -runs=COUNT        (led by libFuzzer to what the calls reach; clang)
 #include <numeric>
 
 #include "drawn.h"
@@ -258,7 +259,7 @@ void digit_sums() {
     for (int64_t& width : widths) width = between(1, 90);
     const int64_t k = std::accumulate(widths.begin(), widths.end(), int64_t{0});
     std::vector<double> parts(c * count * k);
-    for (double& x : parts) x = std::normal_distribution<double>()(draws);
+    for (double& x : parts) x = std::normal_distribution<double>()(draws.random);
     compare("hale_digit_sums", [&](int32_t threads) {
         std::vector<int8_t> places(count * runs);
         std::vector<int32_t> digits(3 * count * k);
@@ -271,17 +272,31 @@ void digit_sums() {
     });
 }
 
+void (*const calls[])() = {uniformity, alignment, turn,  map,        rows, adam,
+                           blocks,     mask,      ranks, digit_sums, step, shards};
+constexpr int64_t kCalls = sizeof calls / sizeof *calls;
+
 }  // namespace
+
+#ifdef HALE_FUZZ
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size) {
+    draws.follow(bytes, size);
+    calls[between(0, kCalls - 1)]();
+    return 0;
+}
+
+#else
 
 int main(int given, char** values) {
     const uint64_t seed = given > 1 ? std::strtoull(values[1], nullptr, 10) : 0;
     const int64_t count = given > 2 ? std::strtoll(values[2], nullptr, 10) : 1000;
-    void (*const calls[])() = {uniformity, alignment, turn,  map,        rows, adam,
-                               blocks,     mask,      ranks, digit_sums, step, shards};
     for (int64_t number = 0; number < count; ++number) {
         draws.seed(seed + number);  // so that a call that fails can be made again alone
-        calls[number % (sizeof calls / sizeof *calls)]();
+        calls[number % kCalls]();
     }
     std::printf("%lld calls, seeds from %llu\n", static_cast<long long>(count),
                 static_cast<unsigned long long>(seed));
 }
+
+#endif

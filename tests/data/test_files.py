@@ -10,6 +10,7 @@ import threading
 from contextlib import suppress
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 from hale.data import files
@@ -22,6 +23,7 @@ from hale.data.files import (
     write_json,
     write_text,
     write_whole,
+    writing_to,
 )
 from hale.errors import WriteError
 
@@ -277,3 +279,14 @@ def test_a_path_without_a_name_is_refused(path: str) -> None:
         check_writable(Path(path))
     with pytest.raises(WriteError, match="no name of its own"):
         write_text(Path(path), "text")
+
+
+def test_what_polars_says_of_the_disk_is_told_as_what_python_says(tmp_path: Path) -> None:
+    refused = "parquet: File out of specification: IO error: Input/output error (os error 5)"
+    with (
+        pytest.raises(WriteError, match=r"t\.parquet cannot be written: Input/output error \(os"),
+        writing_to(tmp_path / "t.parquet"),
+    ):
+        raise pl.exceptions.ComputeError(refused)
+    with pytest.raises(pl.exceptions.ComputeError), writing_to(tmp_path / "t.parquet"):
+        raise pl.exceptions.ComputeError("cannot compare strings with numbers")

@@ -84,6 +84,11 @@ def writing_to(target: Path) -> Iterator[None]:
         yield
     except OSError as error:
         raise WriteError(f"{target} cannot be written: {error.strerror or error}.") from None
+    except Exception as error:
+        # polars has an error of its own around what the system said: "... (os error 5)".
+        if (said := re.search(r"[^:\n]*\(os error \d+\)", str(error))) is None:
+            raise
+        raise WriteError(f"{target} cannot be written: {said[0].strip()}.") from None
 
 
 def check_writable(target: Path) -> None:

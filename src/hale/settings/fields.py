@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Annotated, ClassVar, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
@@ -20,7 +21,8 @@ from hale.settings.values import (
 
 DEFAULT_BUDGET_SECONDS = 120.0
 DEFAULT_QUERIES = 100
-MOST_THREADS = 1024  # a system refuses to start many more, and OpenMP ends the process then
+# Each takes a stack; where a system refuses to start many more, OpenMP and polars end the process.
+MOST_THREADS = max(256, os.cpu_count() or 1)
 
 
 class Settings(Frozen):
