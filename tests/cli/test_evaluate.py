@@ -81,3 +81,10 @@ def test_both_ways_of_ranking_are_told(trained: Path) -> None:
     assert "vectors_alone" not in plain
     assert ruled["vectors_alone"]["mrr"] == plain["mrr"]
     assert "vectors alone" in hale("evaluate", trained, "--cardinality").stdout
+
+
+def test_what_is_refused_leaves_no_path_rules_behind(trained: Path) -> None:
+    assert_refused(["evaluate", str(trained), "--paths", "--split", "torn"], "Unknown split 'torn'")
+    assert not (trained / "paths.json").exists()
+    assert hale("evaluate", trained, "--paths").exit_code == 0
+    assert (trained / "paths.json").is_file()

@@ -69,7 +69,7 @@ def evaluate(
     from hale.engine.device import use_threads
     from hale.evaluation.evaluator import evaluate as evaluate_run
     from hale.evaluation.evaluator import limits_of
-    from hale.evaluation.second_opinion import weight_of, with_paths
+    from hale.evaluation.second_opinion import keep_paths, weight_of, with_paths
     from hale.runs.run import load_run
 
     use_threads(threads)
@@ -81,10 +81,9 @@ def evaluate(
             "within": within,
         }
         if paths:
-            limits_of(
-                loaded.graph, typed=typed, **limited
-            )  # what is refused leaves no rules behind
-            loaded = with_paths(loaded)
+            limits_of(loaded.graph, typed=typed, **limited)  # before rules are made
+        alone = loaded
+        loaded = with_paths(alone, keep=False) if paths else alone
         found = evaluate_run(
             loaded,
             split,
@@ -94,12 +93,14 @@ def evaluate(
             cardinality=cardinality,
             **limited,
         )
+        if paths:
+            keep_paths(alone, loaded.model)  # what was refused leaves none behind
     report = found.as_dict()
     if as_json:
         print_json({"run": str(run), **report, **({"paths": weight_of(loaded)} if paths else {})})
     else:
-        alone = "without the rule" if paths else "vectors alone"
-        rows = {"both directions": report, **report["by_direction"], **without_rule(report, alone)}
+        beside = "without the rule" if paths else "vectors alone"
+        rows = {"both directions": report, **report["by_direction"], **without_rule(report, beside)}
         if by_relation:
             rows |= report["by_relation"]
         among = f", among entities {found.candidates}" if found.candidates else ""

@@ -141,12 +141,12 @@ def _by_query(queries: list[tuple[int, int]], evidence: Evidence) -> Held:
     return {query: (entities[part], gain[part]) for query, part in zip(queries, parts, strict=True)}
 
 
-def with_paths(run: RunSource, *, seed: int = 0) -> Run:
+def with_paths(run: RunSource, *, seed: int = 0, keep: bool = True) -> Run:
     """The run with a second opinion by path rules: a run in memory that is asked like any other.
 
     Rules are mined from train, and the weight is chosen on validation triples (at most 1,000,
     drawn by ``seed``); both are kept in the run's folder, in paths.json, for the next time with
-    that seed. Probabilities are of the vectors' scores, so the run has none; saved or updated, it
+    that seed, unless ``keep`` leaves that to ``keep_paths``. Probabilities are of the vectors' scores, so the run has none; saved or updated, it
     is the run that it was.
     """
     run = open_run(run)
@@ -156,7 +156,28 @@ def with_paths(run: RunSource, *, seed: int = 0) -> Run:
         raise InputError("Path rules look at all entities in one process: ask without --ranks.")
     rules, weight = _kept(run, seed) or _made(run, seed)
     model = Advised(run.model, rules, weight)
+    if keep:
+        keep_paths(run, model, seed=seed)
     return replace(run, model=model, path=None, metrics={}, held={}, write_state=None)
+
+
+def keep_paths(run: Run, model: Model, *, seed: int = 0) -> None:
+    """Keep the rules and the weight of a model ``with_paths`` in its run's folder, once."""
+    if run.path is None or not isinstance(model, Advised) or _kept(run, seed) is not None:
+        return
+    values = {
+        "version": VERSION,
+        "step": run.summary.kept_step,
+        "seed": seed,
+        "weight": model.weight,
+        **model.rules.as_dict(),
+    }
+    try:
+        with writing_run(run.path):
+            RunFolder(run.path).check_stamp(run.stamp)
+            RunFolder(run.path).write_json(PATHS, values)
+    except RunError as error:  # a shared run that only others may write to
+        warnings.warn(f"path rules are not kept with the run: {error}", HaleWarning, 2)
 
 
 def weight_of(run: Run) -> float:
@@ -172,20 +193,6 @@ def _made(run: Run, seed: int) -> tuple[PathRules, float]:
         )
     rules = mine(run.graph, seed=seed)
     weight = choose_weight(run, rules, seed=seed)
-    if run.path is not None:
-        values = {
-            "version": VERSION,
-            "step": run.summary.kept_step,
-            "seed": seed,
-            "weight": weight,
-            **rules.as_dict(),
-        }
-        try:
-            with writing_run(run.path):
-                RunFolder(run.path).check_stamp(run.stamp)
-                RunFolder(run.path).write_json(PATHS, values)
-        except RunError as error:  # a shared run that only others may write to
-            warnings.warn(f"path rules are not kept with the run: {error}", HaleWarning, 2)
     return rules, weight
 
 
