@@ -146,8 +146,8 @@ def with_paths(run: RunSource, *, seed: int = 0, keep: bool = True) -> Run:
 
     Rules are mined from train, and the weight is chosen on validation triples (at most 1,000,
     drawn by ``seed``); both are kept in the run's folder, in paths.json, for the next time with
-    that seed, unless ``keep`` leaves that to ``keep_paths``. Probabilities are of the vectors' scores, so the run has none; saved or updated, it
-    is the run that it was.
+    that seed, unless ``keep`` leaves that to ``keep_paths``. Probabilities are of the vectors'
+    scores, so the run has none; saved or updated, it is the run that it was.
     """
     run = open_run(run)
     if isinstance(run.model, Advised):
