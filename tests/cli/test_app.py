@@ -111,3 +111,17 @@ def test_ctrl_c_while_a_command_ends_is_the_end() -> None:
     )
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False)
     assert (found.returncode, found.stderr) == (130, b"")
+
+
+def test_ctrl_c_that_a_library_makes_a_panic_of_is_met() -> None:
+    code = (
+        "import hale.cli.app as commands\n"
+        "class PanicException(BaseException): ...\n"
+        "def app():\n"
+        "    raise PanicException(\"no capsule: PyErr { type: <class 'KeyboardInterrupt'> }\")\n"
+        "commands.app = app\n"
+        "from hale.cli import main\n"
+        "main()\n"
+    )
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False)
+    assert (found.returncode, found.stderr) == (130, b"interrupted\n")

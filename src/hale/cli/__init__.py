@@ -31,6 +31,11 @@ def main() -> None:
         app()
     except KeyboardInterrupt:
         sys.exit(INTERRUPTED)
+    except BaseException as error:  # a library in Rust makes a panic of Ctrl-C
+        if "KeyboardInterrupt" not in str(error):
+            raise
+        os.write(2, b"interrupted\n")
+        sys.exit(INTERRUPTED)
     finally:
         end_at_interrupts()
 
