@@ -12,6 +12,7 @@ import pytest
 
 from hale.errors import HaleWarning
 from hale.lab.paper import read_cells
+from hale.lab.paper.damaged import read_or_miss
 from hale.lab.paper.figures import read_points
 from hale.lab.paper.rank_files import (
     RankPair,
@@ -93,6 +94,29 @@ def test_archives_that_are_cut_count_as_missing(cells: Path, end: int) -> None:
         assert read_ranks(cells, KEY) is None
     with pytest.warns(HaleWarning, match=r"wn18rr\.npz is damaged"):
         assert read_triples(cells, "wn18rr") is None
+
+
+def test_an_archive_that_leads_out_of_itself_counts_as_missing(cells: Path) -> None:
+    """Its directory is said to begin before the file; the offset stands 6 bytes from the end."""
+    path = cells / "ranks" / f"{KEY}.npz"
+    content = bytearray(path.read_bytes())
+    content[-6:-2] = (len(content) * 2).to_bytes(4, "little")
+    path.write_bytes(content)
+    with pytest.warns(HaleWarning, match=rf"{KEY}\.npz is damaged"):
+        assert read_ranks(cells, KEY) is None
+
+
+def test_what_nobody_may_read_is_told_as_it_is(tmp_path: Path) -> None:
+    def refused(path: Path) -> None:
+        raise PermissionError(13, "Permission denied", str(path))
+
+    def without_a_name(_path: Path) -> None:
+        raise OSError(22, "Invalid argument")  # as a seek to nowhere
+
+    with pytest.raises(PermissionError):
+        read_or_miss(tmp_path / "a", refused)
+    with pytest.warns(HaleWarning, match="Invalid argument"):
+        assert read_or_miss(tmp_path / "a", without_a_name) is None
 
 
 def test_triples_of_relations_without_a_name_count_as_missing(cells: Path) -> None:

@@ -24,7 +24,9 @@ def read_or_miss(path: Path, read: Callable[[Path], T]) -> T | None:
     """What a file holds; None, with a warning that names it, where it cannot be read."""
     try:
         return read(path)
-    except FAULTS as error:
+    except (*FAULTS, OSError) as error:
+        if isinstance(error, OSError) and error.filename is not None:
+            raise  # the disk's fault, or that of whoever may not read it
         detail = " ".join(f"{type(error).__name__}: {error}".split())[:200]
         warnings.warn(
             f"{path} is damaged ({detail}), so it counts as missing. Remove it, or put the file "
