@@ -43,6 +43,8 @@ NAMES = (
     *("rdf/xml", "gzip", "bzip2", "xz", "zstd", "zip", "tar", "queries", "queries, csv", "claims"),
     *("align's pairs", "labels", "types", "within", "recipe", "run", "run, resumed"),
     *("review.jsonl", "about.json", "index", "REST bodies", "REST addresses"),
+    *("journal", "cells", "ranks", "run, other files", "review forms", "selections"),
+    "MCP messages",
 )
 
 

@@ -10,8 +10,8 @@ from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
+from kept_readers import answered, kept_readers
 from world import make_world
 
 Read = Callable[[bytes], object]
@@ -55,7 +55,8 @@ def make_readers(world: Path, place: Path) -> dict[str, Reader]:
     """All readers, over a small world; inputs lie in an empty folder."""
     _keep_trial()
     makers = (_sources, _beside_a_run, _folders, _asked)
-    return {reader.name: reader for make in makers for reader in make(world, place)}
+    found = {reader.name: reader for make in makers for reader in make(world, place)}
+    return found | {kept.name: Reader(*kept) for kept in kept_readers(world, place)}
 
 
 def _keep_trial() -> None:
@@ -236,11 +237,11 @@ def _asked(world: Path, _place: Path) -> list[Reader]:
 
     def body(data: bytes) -> object:
         which = paths[data[0] % len(paths)] if data else paths[0]
-        return _answered(client.post(f"/api/v1/{which}", content=data[1:]))
+        return answered(client.post(f"/api/v1/{which}", content=data[1:]))
 
     def address(data: bytes) -> object:
         text = "".join(chr(byte) if byte in PLAIN else f"%{byte:02X}" for byte in data)
-        return _answered(client.get(f"/api/v1/{text}"))
+        return answered(client.get(f"/api/v1/{text}"))
 
     bodies = [
         (0, {"queries": [{"head": "e000", "relation": "next"}], "k": 2, "known": "drop"}),
@@ -257,12 +258,6 @@ def _asked(world: Path, _place: Path) -> list[Reader]:
         Reader("REST bodies", tuple(bytes([i]) + json.dumps(b).encode() for i, b in bodies), body),
         Reader("REST addresses", tuple(one.encode() for one in asked), address),
     ]
-
-
-def _answered(response: Any) -> object:
-    if response.status_code >= 500 and response.status_code != 503:
-        raise AssertionError(f"status {response.status_code}: {response.text[:200]}")
-    return response.json() if "json" in response.headers.get("content-type", "") else None
 
 
 def _json_lines(text: bytes) -> bytes:

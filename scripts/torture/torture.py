@@ -202,10 +202,10 @@ def _cut(state: Left, stage: Stage) -> Ended:
     return Ended(KILLED, "", 0.0)
 
 
-def flip(most: int | None, seed: int, work: Path, log: Path) -> None:
-    """Change bytes of a run's files; a line a file."""
+def flip(most: int | None, names: list[str], seed: int, work: Path, log: Path) -> None:
+    """Change bytes of a run's files, all or those that are named; a line a file."""
     made = make_run(work)
-    for path in sorted(made.iterdir()):
+    for path in sorted(path for path in made.iterdir() if not names or path.name in names):
         tried = list(flips(made, most=most, seed=seed, only=path.name))
         row: dict[str, object] = {"break": "a wrong byte", "task": path.name, "times": len(tried)}
         row |= Counter(one.outcome for one in tried if one.lost is None)
@@ -245,7 +245,7 @@ def main() -> None:
     parser.add_argument("what", choices=["kills", "faults", "power", "flips", "page"])
     parser.add_argument("--count", type=int, default=200, help="kills that reach their command")
     parser.add_argument("--most", type=int, default=None, help="of each task or file; default: all")
-    parser.add_argument("--task", action="append", default=[], help="only this one; repeatable")
+    parser.add_argument("--task", action="append", default=[], help="or file, only; repeatable")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--log", type=Path, default=RESULTS / "torture.jsonl")
     asked = parser.parse_args()
@@ -259,7 +259,7 @@ def main() -> None:
         if asked.what == "kills":
             kills(asked.count, asked.task, asked.seed, Path(work), asked.log)
         elif asked.what == "flips":
-            flip(asked.most, asked.seed, Path(work), asked.log)
+            flip(asked.most, asked.task, asked.seed, Path(work), asked.log)
         else:
             tasks = {"faults": faults, "power": power}[asked.what]
             tasks(asked.most, asked.task, asked.seed, Path(work), asked.log)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
 import pytest
 
+from hale.data.graph import Vocabulary
 from tests.cli.invoke import as_json, assert_refused, hale, save_untrained
 from tests.conftest import ring
 
@@ -40,6 +42,20 @@ def test_matches_in_a_file_from_a_confidence_on(pairs: list[str]) -> None:
     frame = pl.read_csv("m.csv")
     assert frame.columns[:4] == ["left", "right", "confidence", "margin"]
     assert (frame["confidence"] >= 1).all()
+
+
+def test_names_that_a_spreadsheet_would_compute(tmp_path: Path, pairs: list[str]) -> None:
+    graph = ring(30)
+    formulas = Vocabulary([f"=e{i:03}" for i in range(30)], "entity")
+    save_untrained(tmp_path / "three", replace(graph, entities=formulas))
+    Path("pairs.tsv").write_text("".join(f"e{i:03}\t=e{i:03}\n" for i in range(20)))
+    asked = ["three" if word == "two" else word for word in pairs]
+    for safe, begins in (([], "=e"), (["--csv-safe"], "'=e")):
+        assert hale(*asked, *SHORT, *safe, "--out", "m.csv").exit_code == 0
+        frame = pl.read_csv("m.csv")
+        assert len(frame)
+        assert frame["right"].str.starts_with(begins).all()
+        assert frame["left"].str.starts_with("e").all()
 
 
 def test_a_budget_that_is_no_time(pairs: list[str]) -> None:

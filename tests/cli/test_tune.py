@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.cli.invoke import as_json, hale
+from tests.cli.invoke import as_json, assert_refused, hale
 
 
 def test_tune_writes_a_recipe_and_refuses_nonsense(folder: Path) -> None:
@@ -71,3 +71,13 @@ def test_a_search_that_no_model_fits_leaves_nothing(folder: Path) -> None:
     assert refused.exit_code == 2
     assert "needs an even dim, got 3" in refused.stderr
     assert not Path("search").exists()
+
+
+def test_a_folder_with_a_foreign_journal_is_refused(folder: Path) -> None:
+    Path("t").mkdir()
+    Path("t/trials.journal").write_text("notes of my own\n")
+    assert_refused(
+        ["tune", str(folder), "--dim", "4", "--trials", "1", "--trial", "1s", "--out", "t"],
+        "t/trials.journal is not the journal of a search",
+    )
+    assert Path("t/trials.journal").read_text() == "notes of my own\n"

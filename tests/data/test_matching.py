@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 import tracemalloc
 
 import polars as pl
@@ -113,3 +114,12 @@ def test_what_begins_with_letters_as_they_are() -> None:
     column = pl.Series(["dogma", "Dog", "dog.n.01", "dog", "hot dog"])
     assert [column[i] for i in beginning_with(column, "dog", 2)] == ["dog", "dogma"]
     assert beginning_with(column, "x", 2) == []
+
+
+def test_a_text_that_nobody_types_is_compared_with_nothing() -> None:
+    """64 kB against names as long took minutes."""
+    names = ["é" * 32_766 + f"{i:02}" for i in range(20)]
+    before = time.monotonic()
+    assert found(names, "é" * 32_768) == []
+    assert time.monotonic() - before < 5
+    assert len(found(names, "é" * matching.LONGEST)) == 10

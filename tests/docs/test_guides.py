@@ -20,7 +20,9 @@ from tests.cli.invoke import hale as call
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGES = ("start", "answers", "probabilities", "data", "runs", "update", "coming-from")
-ELSEWHERE = {"python", "export", "tour"}  # tests of their own run these
+# Tests of their own run python and export. The tour's compare its commands and files with those of
+# scripts/tour.py, which runs them and writes the page: no test runs it.
+ELSEWHERE = {"python", "export", "tour"}
 UNRUN = {"explore", "serve", "cluster"}  # and say so
 
 

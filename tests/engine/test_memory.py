@@ -1,4 +1,4 @@
-"""Memory that there is, read from a system of the test's own."""
+"""Memory that this process holds and has held, and how it is told that there is no more."""
 
 from __future__ import annotations
 
@@ -7,26 +7,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from hale.engine.memory import available, held_mb, peak_mb, was_refused
-
-
-def machine(root: Path, **files: str) -> Path:
-    places = {"meminfo": "proc/meminfo", "most": "sys/fs/cgroup/memory.max"}
-    places |= {"now": "sys/fs/cgroup/memory.current"}
-    for name, text in files.items():
-        path = root / places[name]
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
-    return root
-
-
-def test_the_least_of_machine_and_control_group(tmp_path: Path) -> None:
-    assert available(tmp_path) is None  # a system that does not tell
-    told = "MemTotal:  2000 kB\nMemFree: 5 kB\nMemAvailable:    1000 kB\n"
-    assert available(machine(tmp_path, meminfo=told)) == 1_024_000
-    assert available(machine(tmp_path, most="max\n", now="7\n")) == 1_024_000
-    assert available(machine(tmp_path, most="1000000\n", now="400000\n")) == 600_000
-    assert available(machine(tmp_path, most="1000\n", now="4000\n")) == 0
+from hale.engine.memory import held_mb, peak_mb, was_refused
 
 
 def test_refused_memory_is_told_from_other_faults() -> None:

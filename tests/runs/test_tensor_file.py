@@ -15,6 +15,7 @@ from safetensors import safe_open
 from safetensors.torch import save, save_file
 from torch import Tensor
 
+from hale.errors import RunError
 from hale.runs import tensor_file
 from hale.runs.tensor_file import DTYPES, check_finite, read_tensor_file, write_tensor_file
 
@@ -149,3 +150,20 @@ def test_some_rows_are_read_alone(tmp_path: Path) -> None:
     assert about == {"step": 3}
     with pytest.raises(ValueError, match="another run"):
         read_tensor_file(path, owner="you", rows={"entity": slice(2, 5)})
+
+
+def test_tensors_that_do_not_fit_are_refused_with_the_figures(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    numbers = torch.zeros(1000, 8)  # 32,000 bytes
+    write_tensor_file(tmp_path / "x", {"a": numbers, "b": torch.zeros(10)}, {})
+    monkeypatch.setattr(tensor_file, "available", lambda: 32_040)
+    assert len(read_tensor_file(tmp_path / "x")[0]) == 2
+    monkeypatch.setattr(tensor_file, "available", lambda: 32_039)
+    with pytest.raises(RunError, match=r"x holds 0\.0 GB, 0\.0 GB of memory are free here: ask on"):
+        read_tensor_file(tmp_path / "x")
+    some = {"a": slice(0, 500)}  # of which a rank reads half
+    assert len(read_tensor_file(tmp_path / "x", rows=some)[0]["a"]) == 500
+    monkeypatch.setattr(tensor_file, "available", lambda: 16_039)
+    with pytest.raises(RunError, match="holds"):
+        read_tensor_file(tmp_path / "x", rows=some)

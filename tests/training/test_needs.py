@@ -23,9 +23,44 @@ def test_tables_moments_gradient_and_pairs() -> None:
     adagrad = TRANSE.model_copy(update={"optimizer": "adagrad"})
     assert needed(adagrad, SIZE) == 2 * weights + 4 * 100 * 4096
     samneg = TRANSE.model_copy(update={"strategy": "samneg"})
-    assert needed(samneg, SIZE) < 3 * weights + 4 * 3 * 1_000_001  # no sum over entities
+    rows = 2 * 4 * samneg.batch_size * samneg.negatives * 32
+    assert needed(samneg, SIZE) < 3 * weights + rows + 4 * 3 * 1_000_001  # no sum over entities
     double = TRANSE.model_copy(update={"precision": "float64"})
     assert needed(double, SIZE) == 2 * needed(TRANSE, SIZE)
+
+
+def test_negatives_of_a_batch_and_their_gradients() -> None:
+    asked = {"strategy": "samneg", "batch_size": 1024, "negatives": 256}
+    negative = TRANSE.model_copy(update=asked)
+    one = TRANSE.model_copy(update=asked | {"negatives": 0})
+    rows = 1024 * 256 * 32
+    assert needed(negative, SIZE) - needed(one, SIZE) == 4 * 2 * rows
+    adversarial = negative.model_copy(update={"strategy": "advneg"})
+    assert needed(adversarial, SIZE) == needed(negative, SIZE)
+    # HaLE draws queries, not negatives
+    assert needed(TRANSE.model_copy(update={"negatives": 9999}), SIZE) == needed(TRANSE, SIZE)
+
+
+def test_each_layer_of_an_encoder_has_a_row_for_each_entity() -> None:
+    layers = [
+        needed(
+            Settings(model="compgcn", strategy="allneg", dim=32, block=4096, encoder_layers=count),
+            SIZE,
+        )
+        for count in (1, 2)
+    ]
+    rows = 4 * 32 * 1_000_000
+    assert rows < layers[1] - layers[0] < 1.01 * rows  # and the few weights of a layer
+
+
+def test_what_teachers_tell_and_what_is_known_of_facts() -> None:
+    taught = TRANSE.model_copy(
+        update={"teacher": ("a", "b"), "teacher_queries": 1000, "teacher_top": 16}
+    )
+    assert needed(taught, SIZE) - needed(TRANSE, SIZE) == 1000 * 16 * (8 + 2 * 4)
+    few = GraphSize(10, 2)  # which has 40 queries of 10 answers
+    assert needed(taught, few) - needed(TRANSE, few) == 40 * 10 * 16
+    assert needed(TRANSE, SIZE, 5_000_000) - needed(TRANSE, SIZE) == 16 * 5_000_000
 
 
 @pytest.mark.parametrize(
@@ -35,6 +70,16 @@ def test_tables_moments_gradient_and_pairs() -> None:
         ({}, 200 << 20, "take --dim 16"),
         ({"block": "all"}, 120 << 20, "take --dim 8"),
         ({}, 1 << 20, "take a machine with more"),
+        (
+            {"strategy": "samneg", "batch_size": 1 << 20, "negatives": 256},
+            8 << 30,
+            "take --batch-size 65536",  # 4 GB of negatives; twice as many are 8 beside the tables
+        ),
+        (
+            {"teacher": ("a",), "teacher_queries": 1 << 24, "teacher_top": 64},
+            4 << 30,
+            "take --teacher-queries 4194304",
+        ),
     ],
 )
 def test_what_does_not_fit_is_refused_with_what_would(

@@ -198,3 +198,26 @@ def test_a_restarted_group_goes_on(
     monkeypatch.setenv("TORCHELASTIC_RESTART_COUNT", "1")
     assert trained(Group(), out) == "epochs"
     assert same(out, unbroken)
+
+
+def test_a_damaged_note_of_the_job_is_one_error_that_names_it(
+    tmp_path: Path, unbroken: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = tmp_path / "run"
+    shutil.copytree(unbroken, out)
+    monkeypatch.setenv("TORCHELASTIC_RUN_ID", "mine")
+    for content in (b"", b"[]", b"{}", b"\xff", b"5"):
+        (out / RANKS / "job.json").write_bytes(content)
+        with pytest.raises(RunError, match=r"damaged: ranks/job\.json"):
+            trained(Group(), out)
+
+
+@pytest.mark.parametrize("content", [b"", b"\x93NUMPY", b"\x93NUMPY\x01\x00\x03\x00({\n"])
+def test_facts_that_cannot_be_mapped_are_one_error(
+    tmp_path: Path, unbroken: Path, content: bytes
+) -> None:
+    out = tmp_path / "run"
+    shutil.copytree(unbroken, out)
+    (out / RANKS / "facts" / "train.npy").write_bytes(content)
+    with pytest.raises(RunError, match="damaged"):
+        train_on_ranks(Group(), None, {"epochs": 9}, out=out, resume=True)

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from hale.cli.app import err, out, print_json, reporting, tell_file
-from hale.cli.options import Json, OutFile, SkipBad, settings_options
+from hale.cli.options import CsvSafe, Json, OutFile, SkipBad, settings_options
 
 
 @reporting
@@ -44,6 +44,7 @@ def align(
     ] = 0.0,
     skip_bad: SkipBad = False,
     out_file: OutFile = None,
+    csv_safe: CsvSafe = False,
     rows: Annotated[int, typer.Option("--rows", help="Rows of the table.", min=1)] = 20,
     as_json: Json = False,
     **given: Any,
@@ -77,7 +78,7 @@ def align(
         )
     told = Results(Match, [match for match in found if match.confidence >= least])
     if out_file is not None:
-        with table_file(out_file) as file:
+        with table_file(out_file, csv_safe=csv_safe) as file:
             file.add(told.to_polars())
         tell_file(left, out_file, {"matches": file.rows}, as_json)
     elif as_json:

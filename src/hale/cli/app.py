@@ -21,6 +21,7 @@ from hale import __version__
 from hale.cli import INTERRUPTED
 from hale.cli.asking import refuse_ranks
 from hale.cli.controls import PlainConsole, escape_controls, json_line
+from hale.cli.finite import check_finite
 from hale.cli.groups import COMMAND_GROUPS, grouped
 from hale.cli.launch import do_not_try_again, leads
 from hale.errors import GroupError, HaleError, HaleWarning, InputError
@@ -156,6 +157,7 @@ def reporting(command: Callable[P, R]) -> Callable[P, R]:
     def wrapped(*args: P.args, **kwargs: P.kwargs) -> R:
         try:
             with _warnings_told():
+                check_finite(command, kwargs)
                 return command(*args, **kwargs)
         except HaleError as error:
             _tell_error(str(error), at_once=isinstance(error, GroupError))

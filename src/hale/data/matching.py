@@ -27,6 +27,8 @@ import polars as pl
 
 # Texts that are folded at once.
 PART = 1 << 18
+# Letters of a text that is looked for: nobody types more, and time grows by their square.
+LONGEST = 1000
 KINDS = ("exact", "begin", "word", "start", "inner", "part", "near")
 # Of so many texts all may be near; of more those that have a piece of the text as it was typed.
 MOST_COMPARED = 100_000
@@ -51,8 +53,11 @@ class Match(NamedTuple):
 
 
 def best_matches(column: pl.Series, text: str, k: int) -> list[Match]:
-    """The k texts of a column that ``text`` is most likely to mean, best first."""
-    wanted = fold_text(text)
+    """The k texts of a column that ``text`` is most likely to mean, best first.
+
+    None for a text that is too long to be compared.
+    """
+    wanted = fold_text(text) if len(text) <= LONGEST else ""
     if not wanted:
         return []
     found: list[Match] = []

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from tokenize import TokenError
 
 from safetensors import SafetensorError
 
@@ -19,7 +20,8 @@ def blaming_file(run: Path, name: str, what: str = "cannot be read") -> Iterator
     except RunError:
         raise
     except (
-        *(AttributeError, KeyError, TypeError, ValueError, RuntimeError, OSError),
+        *(AttributeError, KeyError, IndexError, TypeError, ValueError, RuntimeError, OSError),
+        *(AssertionError, EOFError, OverflowError, SyntaxError, TokenError),
         *(SafetensorError, InputError),
     ) as error:
         detail = " ".join(str(error).split())[:200]

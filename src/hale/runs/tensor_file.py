@@ -24,6 +24,8 @@ from safetensors import safe_open
 from torch import Tensor
 
 from hale.data.files import write_whole
+from hale.data.room import GB, available
+from hale.errors import RunError
 
 # Bytes that are handed to the disk at once; what a device holds is fetched in such parts.
 PART = 1 << 24
@@ -109,6 +111,7 @@ def read_tensor_file(
     some = rows or {}
     with safe_open(path, framework="pt") as file:
         metadata = file.metadata() or {}
+        _check_room(path, file, some)
         tensors = {
             name: file.get_slice(name)[some[name]] if name in some else file.get_tensor(name)
             for name in file.keys()  # noqa: SIM118
@@ -118,6 +121,23 @@ def read_tensor_file(
         if not some:
             _check(tensors, metadata)
     return tensors, dict(json.loads(metadata.get("about", "{}")))
+
+
+def _check_room(path: Path, file: Any, rows: Mapping[str, slice]) -> None:
+    """Refuse tensors for which there is not enough memory, before any is read."""
+    widths = {name: kind.itemsize for kind, name in DTYPES.items()}
+    asked = 0
+    for name in file.keys():  # noqa: SIM118
+        told = file.get_slice(name)
+        first, *others = told.get_shape() or [1]
+        some = rows.get(name, slice(None)).indices(first)
+        asked += len(range(*some)) * math.prod(others) * widths.get(told.get_dtype(), 1)
+    free = available()
+    if free is not None and asked > free:
+        raise RunError(
+            f"{path} holds {asked / GB:,.1f} GB, {free / GB:,.1f} GB of memory are free here: ask "
+            "on several ranks (--ranks) of machines that have as much together, or on another one."
+        )
 
 
 def check_finite(tensors: Mapping[str, Tensor]) -> None:

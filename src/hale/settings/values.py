@@ -12,6 +12,9 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict
 _UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
 
 
+LONGEST = 1e9  # seconds: thirty years
+
+
 def parse_duration(value: object) -> float:
     """Seconds from a number or a text such as '60s', '10m', '1.5h'."""
     if isinstance(value, int | float) and not isinstance(value, bool):
@@ -19,7 +22,10 @@ def parse_duration(value: object) -> float:
     match = re.fullmatch(r"\s*([0-9]*\.?[0-9]+)\s*([a-z]*)\s*", str(value).lower())
     if match is None or match[2] not in _UNITS:
         raise ValueError(f"a time looks like 60s, 10m or 1.5h, got {value!r}")
-    return float(match[1]) * _UNITS[match[2]]
+    seconds = float(match[1]) * _UNITS[match[2]]
+    if seconds > LONGEST:  # a text of digits may be infinite
+        raise ValueError(f"a time is at most {LONGEST:.0e} seconds, got {str(value)[:30]!r}")
+    return seconds
 
 
 def as_text(value: object) -> object:

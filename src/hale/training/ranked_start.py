@@ -174,7 +174,10 @@ def _is_restarted(folder: RunFolder) -> bool:
     if not place.is_file():
         return False
     again = int(os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")) > 0
-    return again or (_job() is not None and json.loads(place.read_text())["id"] == _job())
+    if again or _job() is None:
+        return again
+    with folder.blaming(f"{RANKS}/{JOB}"):
+        return bool(json.loads(place.read_text(encoding="utf-8"))["id"] == _job())
 
 
 def _job() -> str | None:

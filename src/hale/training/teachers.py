@@ -29,6 +29,7 @@ from hale.runs.header import checksum
 from hale.runs.run import Run, load_run
 from hale.runs.systems import build_objective
 from hale.settings import Settings
+from hale.training.needs import check_fits
 
 SCALES = torch.linspace(0.05, 1.0, 20)  # that a relation may have
 FIRST_SCALE = 1 / (1 + float(np.exp(-1)))  # where MulDE starts, for relations without a fact
@@ -75,6 +76,7 @@ def lesson_for(settings: Settings, graph: Graph, folder: RunFolder | None = None
             f"The run {folder.path} lacks {LESSONS}, and its teachers are not what they were "
             f"({TEACHERS} has their checksums). Put the file back, or start another run."
         )
+    check_fits(settings, graph.size, len(graph.train))  # before they are asked
     teachers = [known_by_name(load_run(path, device="cpu"), graph) for path in settings.teacher]
     labels = soft_labels(settings, graph, teachers)
     return Lesson(taught(settings, graph, labels), labels, about)

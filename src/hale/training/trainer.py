@@ -80,7 +80,7 @@ class Trainer:
         self.group = self.extent.group
         self.pace = Pace(leads=self.group.leads)
         self.objective: Criterion = objective or build_objective(settings)
-        check_fits(settings, self.extent.size)
+        check_fits(settings, self.extent.size, len(graph.train) // self.group.size)
         with seeded(settings.seed, Stream.INIT):
             model = build_model(settings, self.extent.size)
         if start is not None:

@@ -29,6 +29,7 @@ class Handler(BaseHTTPRequestHandler):
     content: ClassVar[dict[str, bytes]] = {}
     cut_after: ClassVar[dict[str, int]] = {}  # first request for a path ends early
     ranges: ClassVar[list[str | None]] = []
+    length: ClassVar[str | None] = None  # what it says of each body, where it lies
 
     def do_GET(self) -> None:
         body = self.content.get(self.path)
@@ -42,7 +43,8 @@ class Handler(BaseHTTPRequestHandler):
             self.send_error(416, "Range Not Satisfiable")
             return
         self.send_response(206 if asked else 200)
-        self.send_header("Content-Length", str(len(body) - start))
+        if self.length != "":
+            self.send_header("Content-Length", self.length or str(len(body) - start))
         self.end_headers()
         end = self.cut_after.pop(self.path, len(body))
         self.wfile.write(body[start:end])
@@ -56,6 +58,7 @@ class Handler(BaseHTTPRequestHandler):
 @pytest.fixture
 def server() -> Iterator[str]:
     Handler.content, Handler.cut_after, Handler.ranges = {}, {}, []
+    Handler.length = None
     httpd = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     thread = threading.Thread(target=httpd.serve_forever, daemon=True)
     thread.start()
@@ -254,3 +257,35 @@ def test_a_header_that_leads_backwards_ends_the_reading(tmp_path: Path) -> None:
     archive.write_bytes(gzip.compress(bytes(head) + bytes(10240 - len(head))))
     with pytest.raises(DownloadError, match="damaged|has no train.txt"):
         datasets_cache._member(archive, "train.txt")
+
+
+@pytest.mark.parametrize("length", ["many", "-5", "", "9" * 30, "²", "1e3"])
+def test_a_length_that_is_no_number_is_not_believed(
+    server: str, tmp_path: Path, length: str
+) -> None:
+    Handler.content, Handler.length = {"/a.txt": TRAIN}, length
+    assert fetch(f"{server}/a.txt", tmp_path / "a.txt").read_bytes() == TRAIN
+
+
+@pytest.mark.parametrize("length", [None, ""])
+def test_a_body_larger_than_expected_is_thrown_away(
+    server: str, tmp_path: Path, length: str | None
+) -> None:
+    """Whether the server tells its length beforehand or not."""
+    Handler.content, Handler.length = {"/a.txt": TRAIN}, length
+    with pytest.raises(DownloadError, match=f"larger than the {len(TRAIN) - 1} bytes"):
+        fetch(f"{server}/a.txt", tmp_path / "a.txt", most=len(TRAIN) - 1)
+    assert list(tmp_path.iterdir()) == []
+    assert fetch(f"{server}/a.txt", tmp_path / "a.txt", most=len(TRAIN)).read_bytes() == TRAIN
+
+
+def test_a_file_of_known_size_is_fetched_as_far_as_that(
+    server: str, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sizes = {s: Digest("size", str(len(data))) for s, data in FILES.items()}
+    files = {s: RemoteFile(f"{server}/{s}.txt", digest) for s, digest in sizes.items()}
+    registered(monkeypatch, files)
+    Handler.content = {f"/{s}.txt": data * 1000 for s, data in FILES.items()}
+    with pytest.raises(DownloadError, match=f"larger than the {len(TRAIN)} bytes"):
+        load("tiny")
+    assert [path.name for path in cache.rglob("*train*")] == []

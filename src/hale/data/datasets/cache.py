@@ -17,7 +17,7 @@ import platformdirs
 from filelock import FileLock
 
 from hale.data.datasets.catalog import CATALOG, Dataset, RemoteFile
-from hale.data.datasets.download import fetch
+from hale.data.datasets.download import MOST_BYTES, fetch
 from hale.data.file_lock import acquire
 from hale.data.files import make_folder, write_whole
 from hale.data.progress import Announce
@@ -101,7 +101,9 @@ def _content(remote: RemoteFile, folder: Path, announce: Announce | None) -> byt
     if remote.member is None:
         fetched = fetched.with_name(fetched.name + ".download")
     if not fetched.is_file():
-        fetch(remote.url, fetched, progress=announce(remote.url) if announce else None)
+        most = MOST_BYTES if remote.size is None else remote.size
+        progress = announce(remote.url) if announce else None
+        fetch(remote.url, fetched, most=most, progress=progress)
     content = fetched.read_bytes() if remote.member is None else _member(fetched, remote.member)
     if not remote.digest.matches(content):
         fetched.unlink()

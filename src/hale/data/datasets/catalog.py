@@ -39,6 +39,12 @@ class RemoteFile:
     digest: Digest
     member: str | None = None
 
+    @property
+    def size(self) -> int | None:
+        """Its size in bytes, where that is known beforehand."""
+        known = self.digest.kind == "size" and self.member is None
+        return int(self.digest.value) if known else None
+
 
 @dataclass(frozen=True)
 class Dataset:

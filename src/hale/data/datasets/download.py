@@ -13,10 +13,16 @@ from hale.errors import DownloadError
 
 CHUNK = 1 << 16
 TIMEOUT_SECONDS = 30
+MOST_BYTES = 1 << 28  # the largest file that hale knows has a tenth of them
+MOST_DIGITS = 18  # of a length
 
 
-def fetch(url: str, target: Path, *, progress: Progress | None = None) -> Path:
+def fetch(
+    url: str, target: Path, *, most: int = MOST_BYTES, progress: Progress | None = None
+) -> Path:
     """Download ``url`` to ``target``; a broken transfer goes on where it stopped.
+
+    A file of more than ``most`` bytes is none that is expected: it is thrown away.
 
     What has arrived lies in ``target`` + '.part' until it is whole, also across
     calls, so a cut connection costs only what is missing.
@@ -34,19 +40,29 @@ def fetch(url: str, target: Path, *, progress: Progress | None = None) -> Path:
         with urllib.request.urlopen(request, timeout=TIMEOUT_SECONDS) as answer:  # noqa: S310
             resumed = answer.status == http.HTTPStatus.PARTIAL_CONTENT
             have = have if resumed else 0
-            length = answer.headers.get("Content-Length")
-            total = None if length is None else have + int(length)
+            length = _length(answer.headers.get("Content-Length"))
+            total = None if length is None else have + length
+            if max(have, total or 0) > most:
+                raise _TooLargeError
             with part.open("ab" if resumed else "wb") as file:
                 while chunk := answer.read(CHUNK):
-                    file.write(chunk)
                     have += len(chunk)
+                    if have > most:
+                        raise _TooLargeError
+                    file.write(chunk)
                     if progress:
                         progress(have, total)
     except urllib.error.HTTPError as error:
         if error.code == http.HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE and have:
             part.unlink()  # what was kept is not a beginning of this file
-            return fetch(url, target, progress=progress)
+            return fetch(url, target, most=most, progress=progress)
         raise DownloadError(f"{url} answered {error.code} {error.reason}.") from None
+    except _TooLargeError:
+        part.unlink(missing_ok=True)
+        raise DownloadError(
+            f"{url} is larger than the {most:,} bytes that are expected at most, so it was thrown "
+            "away. Its home has changed: put the official files into a folder named by HALE_DATA."
+        ) from None
     except (OSError, http.client.HTTPException) as error:
         reason = getattr(error, "reason", error)
         raise DownloadError(
@@ -61,3 +77,14 @@ def fetch(url: str, target: Path, *, progress: Progress | None = None) -> Path:
     with writing_to(target):
         put_in_place(part, target)
     return target
+
+
+class _TooLargeError(Exception):
+    """More bytes than are expected."""
+
+
+def _length(told: str | None) -> int | None:
+    """What a server tells of the length; None where it tells nothing, or no number."""
+    if told is None or not (told.isascii() and told.isdecimal()) or len(told) > MOST_DIGITS:
+        return None
+    return int(told)

@@ -7,13 +7,15 @@ means the same to every command and has the same errors.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
 
 from hale.data.progress import Announce, Progress
-from hale.data.sources.archive import is_archive, one_member
+from hale.data.room import check_room
+from hale.data.sources.archive import is_archive, one_member, opened
 from hale.data.sources.arrangement import Asked, arrange_table, check_asked
 from hale.data.sources.compression import format_suffix, read_bytes, read_parts
 from hale.data.sources.frames import frame_of, is_table
@@ -84,7 +86,7 @@ def _read_file(
 ) -> Records:
     suffix, source = format_suffix(path), str(path)
     if suffix == ".parquet":
-        frame = parquet_frame(read_bytes(path, progress=progress), source)
+        frame = parquet_frame(_all_of(path, progress), source)
         return _from_frame(frame, source, layout, asked)
     if suffix in JSON:
         texts = decoded(read_parts(path, progress=progress), source)
@@ -97,10 +99,17 @@ def _read_file(
         raise InputError(f"{path}: RDF has neither columns nor a header nor weights to choose.")
     if layout.required != ROLES:
         raise InputError(f"{path}: RDF holds triples, not {layout.many}; give text or Parquet.")
-    data = read_bytes(path, progress=progress)
+    data = _all_of(path, progress)
     frame, labels, notes = read_rdf(data, source, suffix=suffix)
     rows, faults = checked(frame.with_row_index("place", offset=1), layout)
     return Records(source, "statement", rows, faults, labels, notes)
+
+
+def _all_of(path: Path, progress: Progress | None) -> bytes:
+    """The bytes of a file that is read as a whole, unless there is no room for them."""
+    with suppress(OSError), opened(path) as (_, size, _):  # whoever reads it tells why it cannot
+        check_room(path, size)
+    return read_bytes(path, progress=progress)
 
 
 def _from_frame(frame: pl.DataFrame, source: str, layout: Layout, asked: Asked) -> Records:

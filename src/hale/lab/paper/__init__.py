@@ -5,6 +5,7 @@ experiments   which systems each table and figure compares, on which data, for h
 plan          at which share of that time, with how many seeds, and how it stands
 searches      the settings of every row, by as many trials of the same time
 cells         one trained system: its file, and how it is filled; rank_files its ranks
+damaged       what becomes of those files where they cannot be read
 table_rows    finished cells compared triple by triple (significance)
 render, page  finished cells to Markdown tables and figures; relation_page by relation
 """

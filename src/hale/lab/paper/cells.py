@@ -17,6 +17,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from pydantic import TypeAdapter
+
 from hale import __version__
 from hale.data.datasets import load
 from hale.data.files import make_folder, write_json
@@ -27,6 +29,7 @@ from hale.evaluation.metrics import Metrics
 from hale.evaluation.ranks import filtered_ranks
 from hale.lab.bench.machine import machine
 from hale.lab.paper.commit import commit_of_code
+from hale.lab.paper.damaged import read_or_miss
 from hale.lab.paper.rank_files import Floats, RankPair, write_ranks, write_triples
 from hale.objectives import objective_class
 from hale.runs.header import SETTINGS
@@ -228,12 +231,25 @@ def load_quietly(name: str) -> Graph:
 
 
 def read_cells(folder: Path) -> dict[str, Filled]:
-    """All finished cells of a folder, by key."""
-    found = {}
+    """All finished cells of a folder, by key; a damaged file is told of, and left out."""
+    found = (read_or_miss(path, _cell_in) for path in sorted(folder.glob("*.json")))
+    return {filled.key: filled for filled in found if filled is not None}
+
+
+def _cell_in(path: Path) -> Filled | None:
+    """The cell that a file holds; None where it holds something else, as points are."""
+    content = json.loads(path.read_text(encoding="utf-8"))
     names = {field.name for field in fields(Filled)}
     needed = {field.name for field in fields(Filled) if field.default is MISSING}
-    for path in sorted(folder.glob("*.json")):
-        content = json.loads(path.read_text())
-        if needed <= content.keys() <= names:
-            found[content["key"]] = Filled(**content)
-    return found
+    if not needed <= content.keys() <= names:
+        return None
+    filled = TypeAdapter(Filled).validate_python(content)
+    if filled.key != path.stem:
+        raise ValueError(f"it holds the cell {filled.key}")
+    objective_class(make_settings(**filled.settings).strategy)
+    told = [filled.training["seconds"], filled.training.get("epochs", 0.0), filled.metrics["mrr"]]
+    told += [filled.training.get("validation_seconds") or 0.0]
+    told += [point[name] for point in filled.curve for name in ("seconds", "hits@10")]
+    if not all(isinstance(one, int | float) for one in told):
+        raise TypeError("a time or figure is no number")
+    return filled

@@ -15,6 +15,7 @@ from hale.data.files import write_text, write_whole
 from hale.engine.activations import ACTIVATIONS, Activation, make_activation
 from hale.errors import MissingExtraError
 from hale.lab.paper.cells import Filled
+from hale.lab.paper.damaged import read_or_miss
 from hale.lab.paper.experiments import BETAS, CURVE_SETS, Entry, Experiment
 from hale.lab.paper.table_rows import longest
 from hale.runs.run import Run
@@ -137,6 +138,19 @@ def project_points(run: Run, target: Path, *, finished: str, seed: int = 0) -> N
     write_text(target, text)
 
 
+def read_points(path: Path) -> dict[str, Any] | None:
+    """What project_points wrote; None where there is nothing, or it is damaged."""
+    return read_or_miss(path, _points_in) if path.is_file() else None
+
+
+def _points_in(path: Path) -> dict[str, Any]:
+    content = json.loads(path.read_text(encoding="utf-8"))
+    points = np.array(content["points"], dtype=np.float64)
+    if points.ndim != 2 or points.shape[1] != 2 or not np.isfinite(points).all():
+        raise ValueError("points are pairs of numbers")
+    return {"finished": str(content["finished"]), "points": points}
+
+
 def draw_points(
     experiment: Experiment, places: Mapping[str, tuple[Path, float]], target: Path
 ) -> bool:
@@ -156,13 +170,14 @@ def draw_points(
         axes.set_yticks([])
         axes.set_title(f"{entry.cell.dataset}, {entry.row}", fontsize=9)
         place = places.get(f"{entry.cell.dataset}-{entry.cell.system}")
-        if place is None:
+        kept = None if place is None else read_points(place[0])
+        if place is None or kept is None:
             _say(axes, "no points")
             continue
-        file, scale = place
+        scale = place[1]
         if scale < 1:
             axes.set_title(f"{entry.cell.dataset}, {entry.row} (x {scale:g})", fontsize=9)
-        points = np.array(json.loads(file.read_text())["points"])
+        points = kept["points"]
         axes.scatter(points[:, 0], points[:, 1], s=2, linewidths=0, rasterized=True)
         drawn = True
     if drawn:
@@ -183,4 +198,10 @@ def _save(plt: Any, figure: Any, target: Path) -> None:
     plt.close(figure)
 
 
-__all__: Sequence[str] = ("draw_curves", "draw_functions", "draw_points", "project_points")
+__all__: Sequence[str] = (
+    "draw_curves",
+    "draw_functions",
+    "draw_points",
+    "project_points",
+    "read_points",
+)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import partial
@@ -12,7 +11,13 @@ from hale.data.files import make_folder, write_text
 from hale.errors import MissingExtraError
 from hale.lab.paper.cells import Filled, read_cells
 from hale.lab.paper.experiments import EXPERIMENTS, Experiment
-from hale.lab.paper.figures import draw_curves, draw_functions, draw_points, project_points
+from hale.lab.paper.figures import (
+    draw_curves,
+    draw_functions,
+    draw_points,
+    project_points,
+    read_points,
+)
 from hale.lab.paper.plan import state_of
 from hale.lab.paper.rank_files import read_ranks, read_triples
 from hale.lab.paper.relation_page import render_relations
@@ -108,11 +113,13 @@ def _places(
         if cell is None:
             continue
         place = cells / f"{cell.key}.points.json"
-        stale = place.exists() and json.loads(place.read_text())["finished"] != cell.finished
-        if stale:
+        kept = read_points(place)
+        if kept is not None and kept["finished"] != cell.finished:
             place.unlink()
-        if project and not place.exists() and (work / cell.key / SETTINGS).is_file():
+            kept = None
+        if project and kept is None and (work / cell.key / SETTINGS).is_file():
             project_points(load_run(work / cell.key), place, finished=cell.finished)
-        if place.exists():
+            kept = read_points(place)
+        if kept is not None:
             places[f"{cell.dataset}-{cell.system}"] = place, cell.scale
     return places

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from hale.data.files import make_folder, write_whole
 from hale.data.graph import Graph
+from hale.lab.paper.damaged import read_or_miss
 
 Floats = NDArray[np.float64]
 
@@ -50,13 +51,28 @@ def write_ranks(cells: Path, key: str, found: RankPair) -> None:
 
 
 def read_ranks(cells: Path, key: str) -> RankPair | None:
-    """The ranks of a cell; None where none are kept."""
+    """The ranks of a cell; None where none are kept, or they are damaged."""
     path = cells / FOLDER / f"{key}.npz"
-    if not path.is_file():
-        return None
-    with np.load(path, allow_pickle=False) as content:
-        ruled = content["ruled"] / 2 if "ruled" in content else None
-        return RankPair(content["alone"] / 2, ruled)
+    return read_or_miss(path, _ranks_in) if path.is_file() else None
+
+
+def _ranks_in(path: Path) -> RankPair:
+    with path.open("rb") as file, np.load(file, allow_pickle=False) as content:
+        alone = _halved(content["alone"])
+        ruled = _halved(content["ruled"]) if "ruled" in content else None
+    if ruled is not None and ruled.shape != alone.shape:
+        raise ValueError(f"{len(alone)} ranks, {len(ruled)} by the rule")
+    return RankPair(alone, ruled)
+
+
+def _halved(doubled: NDArray[Any]) -> Floats:
+    """Ranks as they were: from 1 on, of tails and heads of some triples."""
+    if doubled.dtype.kind != "u" or doubled.ndim != 1 or not len(doubled) or len(doubled) % 2:
+        raise ValueError(f"ranks are not {doubled.dtype} {doubled.shape}")
+    if doubled.min() < 2:
+        raise ValueError("a rank is below 1")
+    halved: Floats = doubled / 2
+    return halved
 
 
 def write_triples(cells: Path, dataset: str, graph: Graph) -> None:
@@ -74,13 +90,20 @@ def write_triples(cells: Path, dataset: str, graph: Graph) -> None:
 
 
 def read_triples(cells: Path, dataset: str) -> Triples | None:
-    """What a data set's test triples are; None where that is not kept."""
+    """What a data set's test triples are; None where that is not kept, or is damaged."""
     path = cells / FOLDER / f"{dataset}.npz"
-    if not path.is_file():
-        return None
-    with np.load(path, allow_pickle=False) as content:
-        relations = content["relations"].astype(np.int64)
-        return Triples(tuple(content["names"].tolist()), relations, content["seen"])
+    return read_or_miss(path, _triples_in) if path.is_file() else None
+
+
+def _triples_in(path: Path) -> Triples:
+    with path.open("rb") as file, np.load(file, allow_pickle=False) as content:
+        names, relations, seen = (content[name] for name in ("names", "relations", "seen"))
+    kinds = names.dtype.kind, relations.dtype.kind, seen.dtype.kind
+    if kinds != ("U", "u", "b") or names.ndim != 1 or relations.ndim != 1:
+        raise ValueError("it holds no names, relations and marks")
+    if relations.shape != seen.shape or relations.max(initial=0) >= len(names):
+        raise ValueError("its relations are none of its names, or its marks are of other triples")
+    return Triples(tuple(names.tolist()), relations.astype(np.int64), seen)
 
 
 def _packed(ranks: Floats) -> NDArray[Any]:

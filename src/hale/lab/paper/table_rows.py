@@ -103,7 +103,8 @@ def rows_of(
 def _values(cells: Sequence[Filled], ranks_of: RanksOf) -> Floats | None:
     kept = [ranks_of(cell.key) for cell in cells]
     seeds = [ranks.alone for ranks in kept if ranks is not None]
-    return by_triple(seeds) if seeds and len(seeds) == len(cells) else None
+    alike = len(seeds) == len(cells) and len({len(ranks) for ranks in seeds}) == 1
+    return by_triple(seeds) if alike else None
 
 
 def compare(rows: Sequence[Row]) -> None:

@@ -17,11 +17,19 @@ EXPERIMENT = "hale"
 class MLflow(Tracker):
     """A run of its own, or the one that is open; MLFLOW_TRACKING_URI says in which store.
 
-    Without MLFLOW_EXPERIMENT_NAME the experiment is called hale.
+    Without MLFLOW_EXPERIMENT_NAME the experiment is called hale. MLflow counts by itself how it is
+    used, and tells its makers, unless MLFLOW_DISABLE_TELEMETRY says otherwise: here it does, where
+    nobody has set it.
     """
 
     needs = "mlflow"
     extra = "mlflow"
+
+    @classmethod
+    def package(cls) -> Any:
+        """MLflow, which decides while it is imported what it tells."""
+        os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
+        return super().package()
 
     def begin(self, name: str, settings: Mapping[str, Any], folder: Path, step: int) -> None:
         """Open the run and write down the settings."""

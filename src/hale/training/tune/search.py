@@ -27,7 +27,7 @@ from hale.training.start import check
 from hale.training.stopping import Clock
 from hale.training.trainer import Trainer
 from hale.training.tune.activation_space import Search, check_search, family_space, first_shape
-from hale.training.tune.journal import open_journal
+from hale.training.tune.journal import blaming_journal, open_trials
 from hale.training.tune.points import as_settings, space_for, starting_points, suggest
 from hale.training.tune.recipe_file import recipe_of
 
@@ -139,7 +139,7 @@ def _search(
     points = starting_points(start, space, len(graph.entities), fixed=values.keys())
     optuna.logging.set_verbosity(optuna.logging.ERROR)  # it warns of Ctrl-C by a traceback
     make_folder(out)
-    storage = optuna.storages.JournalStorage(open_journal(out / JOURNAL))
+    storage = open_trials(out / JOURNAL)
     fixed = "".join(
         f"-{name}={value}" for name, value in sorted(values.items()) if value is not None
     )
@@ -158,8 +158,10 @@ def _search(
     )
 
     def objective(trial: optuna.Trial) -> float:
+        with blaming_journal(out / JOURNAL):  # which may have queued what does not fit the space
+            drawn = suggest(trial, space)
         asked = {
-            **suggest(trial, space),
+            **drawn,
             **fixed_of(start, values),
             "budget": trial_seconds,
             "validate_every": f"{trial_seconds / VALIDATIONS:g}s",
