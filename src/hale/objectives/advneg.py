@@ -34,7 +34,7 @@ class AdvNeg(SamNeg):
         "margin": 1.0,
     }
     by_dot: ClassVar[Mapping[str, object]] = {"margin": 0.0}  # it can be anything by itself
-    activated: ClassVar[Mapping[str, object]] = {}
+    activated: ClassVar[Mapping[str, object]] = {"gamma": 10.0}
 
     def __init__(
         self,

@@ -55,6 +55,8 @@ class AllNeg(Objective):
         "batch_size": 128,  # every positive of it sums over all entities
     }
     by_dot: ClassVar[Mapping[str, object]] = {"batch_size": 512, "learning_rate": 0.003}
+    # of N scores from 0 to -gamma the target has no more than exp(gamma) / (exp(gamma) + N)
+    activated: ClassVar[Mapping[str, object]] = {"gamma": 10.0}
     space: ClassVar[Space] = (
         Choice("batch_size", (128, 256, 512, 1024)),
         Float("learning_rate", 0.0005, 0.05, log=True),

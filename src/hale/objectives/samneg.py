@@ -45,7 +45,7 @@ class SamNeg(Objective):
         "batch_size": 1024,
         "biases": True,
     }
-    activated: ClassVar[Mapping[str, object]] = {"biases": False, "margin": 1.0}
+    activated: ClassVar[Mapping[str, object]] = {"biases": False, "margin": 1.0, "gamma": 10.0}
     space: ClassVar[Space] = (
         Choice("batch_size", (256, 512, 1024, 2048)),
         Choice("negatives", (50, 128, 256, 512)),

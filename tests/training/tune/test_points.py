@@ -129,6 +129,42 @@ def test_an_activation_brings_its_bound_and_takes_it_away(graph: Graph) -> None:
     assert {"weight", "learning_rate"} <= names
 
 
+@pytest.mark.parametrize("strategy", ["samneg", "advneg", "allneg"])
+def test_the_papers_bounds_are_all_tried_at_once(graph: Graph, strategy: str) -> None:
+    """Ten, as the strategy has it under an activation, then five and twenty, then the rest."""
+    began = complete(graph, strategy=strategy, activation="hanon")
+    assert began.gamma == 10.0
+    first, *steps = starting_points(began, space_for(graph, began), 24)
+    assert first["gamma"] == 10.0
+    assert [step["gamma"] for step in steps[:2]] in ([5.0, 20.0], [20.0, 5.0])
+    assert {step["gamma"] for step in steps[2:]} == {10.0}
+    told = starting_points(began, space_for(graph, began), 24, fixed=["gamma"])
+    assert {step["gamma"] for step in told} == {10.0}
+
+
+@pytest.mark.parametrize(
+    ("activation", "moved"),
+    [
+        ("hanon", {"gamma", "gamma_two_way", "beta"}),
+        ("halin", {"gamma", "gamma_two_way", "beta"}),
+        ("sigmoid", {"gamma", "gamma_two_way"}),
+        ("xexp", set()),
+        ("double", set()),
+        ("arctanh", set()),
+        ("identity", set()),
+    ],
+)
+def test_no_trial_is_spent_on_what_an_activation_has_not(
+    graph: Graph, activation: str, moved: set[str]
+) -> None:
+    mutual = replace(graph, train=np.array([[0, 0, 1], [1, 0, 0]]))
+    for recipe in ("none", "paper"):
+        settings = complete(mutual, activation=activation, recipe=recipe)
+        names = {one.name for one in space_for(mutual, settings)}
+        shape = {"gamma", "gamma_two_way", "beta"} if recipe == "none" else {"gamma"}
+        assert names & {"gamma", "gamma_two_way", "beta"} == moved & shape
+
+
 @pytest.mark.parametrize("strategy", ["hale", "samneg", "advneg", "allneg"])
 def test_the_papers_grid(graph: Graph, strategy: str) -> None:
     """Section 4.1.3: the rate and the batch for all; alpha, lambda and gamma are HaLE's."""
