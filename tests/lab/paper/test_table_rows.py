@@ -10,7 +10,7 @@ import pytest
 from hale.data.graph import Graph
 from hale.lab.paper import EXPERIMENTS
 from hale.lab.paper.rank_files import (
-    RankPair,
+    Ranks,
     read_ranks,
     read_triples,
     write_ranks,
@@ -21,16 +21,23 @@ from hale.lab.paper.table_rows import rows_of
 from tests.lab.paper.test_experiments import finished_cell
 
 
+def kept_alike(ranks: np.ndarray) -> Ranks:
+    """Ranks that no rule changes, on test and on validation triples."""
+    return Ranks(headline=ranks, plain=ranks, ruled=None, valid=ranks)
+
+
 def test_ranks_come_back_as_they_were(tmp_path: Path) -> None:
     ranks = np.array([1.0, 2.5, 40943.0, 70000.5])
-    write_ranks(tmp_path, "one", RankPair(ranks))
-    write_ranks(tmp_path, "two", RankPair(ranks[:2], ranks[2:]))
+    write_ranks(tmp_path, "one", Ranks(ranks, ranks[::-1], None, ranks[:2]))
+    write_ranks(tmp_path, "two", Ranks(ranks[:2], ranks[2:], ranks[1:3], ranks))
     one, two = read_ranks(tmp_path, "one"), read_ranks(tmp_path, "two")
     assert one is not None
     assert two is not None
     assert two.ruled is not None
-    assert (one.alone.tolist(), one.ruled) == (ranks.tolist(), None)
-    assert (two.alone.tolist(), two.ruled.tolist()) == (ranks[:2].tolist(), ranks[2:].tolist())
+    assert (one.headline.tolist(), one.ruled) == (ranks.tolist(), None)
+    assert (one.plain.tolist(), one.valid.tolist()) == ([70000.5, 40943.0, 2.5, 1.0], [1.0, 2.5])
+    assert (two.headline.tolist(), two.plain.tolist()) == ([1.0, 2.5], [40943.0, 70000.5])
+    assert (two.ruled.tolist(), two.valid.tolist()) == ([2.5, 40943.0], ranks.tolist())
     assert read_ranks(tmp_path, "three") is None
 
 
@@ -64,9 +71,9 @@ def test_hale_meets_rivals_at_their_share_of_the_time() -> None:
     finished, kept = {}, {}
     for (group, row), entry in pick.items():
         name = f"{group} {row}"
-        curve = [{"mrr": 0.5 if row == "RotE" else 0.4}]
-        finished[name] = finished_cell(entry, key=name, curve=curve)
-        kept[name] = RankPair(ranks[name])
+        valid = {"mrr": 0.5 if row == "RotE" else 0.4}
+        finished[name] = finished_cell(entry, key=name, valid=valid)
+        kept[name] = kept_alike(ranks[name])
     rows = {
         f"{r.entry.group} {r.entry.row}": r for r in rows_of([*pick.values()], finished, kept.get)
     }
@@ -93,7 +100,8 @@ def test_the_page_by_relation(graph: Graph, tmp_path: Path) -> None:
     told = read_triples(tmp_path, "wn18rr")
     assert told is not None
     count = len(told.relations)
-    kept = RankPair(np.repeat([2.0, 4.0], count), np.ones(2 * count))
+    ranks = np.repeat([2.0, 4.0], count)
+    kept = Ranks(ranks, 4 * ranks, np.ones(2 * count), ranks)
     page = render_relations(
         [EXPERIMENTS["table3"]],
         {"a": finished_cell(entry)},
@@ -101,7 +109,7 @@ def test_the_page_by_relation(graph: Graph, tmp_path: Path) -> None:
         lambda dataset: told if dataset == "wn18rr" else None,
     )
     assert f"On {int(told.seen.sum())} of {count} test triples" in page
-    assert "| HaLE, RotL | 0.375 | 0.000 | 1.000 | 1.000 | 1.000 | 1.000 |" in page
+    assert "| HaLE, RotL | 0.375 | 0.000 | 1.000 | 0.094 | 1.000 | 1.000 | 1.000 |" in page
     assert "| HaLE, RotL | 0.500 / 0.250 | 0.500 / 0.250 |" in page
     assert "| HaLE, RotL, by the rule | 1.000 / 1.000 |" in page
 
@@ -112,6 +120,6 @@ def test_ablations_meet_the_row_with_all_parts() -> None:
     ranks = np.arange(1.0, 201.0)
     finished = {e.row: finished_cell(e, key=e.row) for e in chosen}
     kept = {"HaLE-RotL": ranks, "w/o RelRatio": 2 * ranks, "HA + AllNeg": ranks}
-    rows = rows_of(chosen, finished, lambda key: RankPair(kept[key]))
+    rows = rows_of(chosen, finished, lambda key: kept_alike(kept[key]))
     assert [row.rival_of for row in rows] == [None, rows[0], rows[0]]
     assert [row.best for row in rows] == [True, False, False]

@@ -4,13 +4,14 @@ published     the figures that the paper reports
 experiments   which systems each table and figure compares, on which data, for how long
 plan          at which share of that time, with how many seeds, and how it stands
 searches      the settings of every row, by as many trials of the same time
-cells         one trained system: its file, and how it is filled; rank_files its ranks
+cells         one trained system: its file; filling how it is trained and ranked; rank_files
 table_rows    finished cells compared triple by triple (significance)
 render, page  finished cells to Markdown tables and figures; relation_page by relation
 """
 
-from hale.lab.paper.cells import Cell, Filled, fill, is_current, read_cells
+from hale.lab.paper.cells import Cell, Filled, is_current, read_cells
 from hale.lab.paper.experiments import EXPERIMENTS, Entry, Experiment
+from hale.lab.paper.filling import fill
 
 __all__ = [
     "EXPERIMENTS",

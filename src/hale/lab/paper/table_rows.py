@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import mean, stdev
+from typing import Literal
 
 from hale.lab.paper.cells import Cell, Filled
 from hale.lab.paper.experiments import AS_IN_THE_PAPER, Entry
-from hale.lab.paper.rank_files import Floats, RankPair
+from hale.lab.paper.rank_files import Floats, Ranks
 from hale.lab.paper.significance import Interval, Paired, by_triple, interval, paired
 
 # Rows with all parts, where the others of a table have one more or one less.
 WHOLE = ("HaLE-RotL", "as tuned")
 
-RanksOf = Callable[[str], RankPair | None]  # by the key of a cell
+Measured = Literal["metrics", "plain", "ruled", "valid"]  # what a cell has metrics of
+RanksOf = Callable[[str], Ranks | None]  # by the key of a cell
 
 
 def by_share(cell: Cell, finished: Iterable[Filled]) -> list[list[Filled]]:
@@ -51,9 +53,9 @@ class Row:
     against: Paired | None = None  # HaLE against it
     best: bool = False  # significantly above what it is compared with, and below nothing
 
-    def mean(self, name: str, *, ruled: bool = False) -> float | None:
+    def mean(self, name: str, of: Measured = "metrics") -> float | None:
         """The mean of a metric over the seeds; None where a seed lacks it."""
-        tables = [cell.ruled if ruled else cell.metrics for cell in self.cells]
+        tables: list[Mapping[str, float] | None] = [getattr(cell, of) for cell in self.cells]
         found = [float(table[name]) for table in tables if table is not None and name in table]
         return mean(found) if found and len(found) == len(self.cells) else None
 
@@ -82,9 +84,8 @@ class Row:
 
     @property
     def validation(self) -> float:
-        """The best MRR on validation triples, by which rows are chosen: the mean over seeds."""
-        best = [max((p.get("mrr", 0.0) for p in cell.curve), default=0.0) for cell in self.cells]
-        return mean(best) if best else 0.0
+        """MRR on validation triples, by which rows are chosen: the mean over seeds."""
+        return self.mean("mrr", "valid") or 0.0
 
 
 def rows_of(
@@ -102,7 +103,7 @@ def rows_of(
 
 def _values(cells: Sequence[Filled], ranks_of: RanksOf) -> Floats | None:
     kept = [ranks_of(cell.key) for cell in cells]
-    seeds = [ranks.alone for ranks in kept if ranks is not None]
+    seeds = [ranks.headline for ranks in kept if ranks is not None]
     return by_triple(seeds) if seeds and len(seeds) == len(cells) else None
 
 
