@@ -47,7 +47,7 @@ def test_the_status_of_the_plan(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert "wn18rr-hale-rotl-32-s2-x1" in listed.stdout
     refused = hale("reproduce", "table3", "--tune")
     assert refused.exit_code == 2
-    assert "--recipes" in refused.stderr
+    assert "--source" in refused.stderr
 
 
 def test_cells_that_fail_are_told_by_one_error(

@@ -17,6 +17,7 @@ from typing import Any
 from hale.data.datasets import load
 from hale.data.graph import Graph
 from hale.errors import HaleWarning
+from hale.lab.paper.searches import SEARCHED, search_of
 from hale.objectives import objective_class
 from hale.runs.systems import complete, unused
 from hale.settings import Settings, make_settings
@@ -39,30 +40,33 @@ class Cell:
     dim: int
     seconds: float
     values: tuple[tuple[str, object], ...]  # settings by name
-    recipe: str = "auto"
+    recipe: str = SEARCHED
 
     def key(self, seed: int, scale: float) -> str:
         """The name of its file: data set, system, dimension, seed and share of the time."""
-        recipe = "" if self.recipe == "auto" else f"-{self.recipe}"
+        recipe = "" if self.recipe == SEARCHED else f"-{self.recipe}"
         return f"{self.dataset}-{self.system}-{self.dim}{recipe}-s{seed}-x{scale:g}"
 
     def settings(self, seed: int, scale: float) -> dict[str, object]:
         """What train() is asked for."""
-        budget = self.seconds * scale
-        values = dict(self.values)
+        budget, recipe = self.seconds * scale, self.recipe
+        search, values = search_of(self), dict(self.values)
+        if recipe == SEARCHED:
+            recipe = "none"
+            values = {**({} if search is None else search.values()), **values}
         for name, value in values.items():
             if isinstance(value, Same):
                 values[name] = self._by_recipe(budget)[value.name]
         return {
             **values,
-            "recipe": self.recipe,
+            "recipe": recipe,
             "dim": self.dim,
             "seed": seed,
             "budget": budget,
         }
 
     def _by_recipe(self, budget: float) -> dict[str, object]:
-        """What the data set's recipe has for the system under a budget."""
+        """What the data set's recipe of `hale train` has for the system under a budget."""
         content, values = read_recipe(recipe_files()[self.dataset]), dict(self.values)
         return settings_in(content, str(values["strategy"]), str(values["model"]), budget)
 
@@ -93,9 +97,16 @@ class Filled:
     valid: Mapping[str, float] | None = None  # as the metrics, of all validation triples
 
     def is_of(self, cell: Cell) -> bool:
-        """Whether this is the cell with some seed, at some share of its time."""
-        mine = self.dataset, self.system, self.dim, self.recipe, self.full_seconds
-        return mine == (cell.dataset, cell.system, cell.dim, cell.recipe, cell.seconds)
+        """Whether this is the cell with some seed, at some share of its time.
+
+        Cells that are ranked by no common rules stem from tables that took `hale train`'s recipes.
+        """
+        mine = self.dataset, self.system, self.dim, self.full_seconds
+        recipes = [self.recipe]
+        if self.plain is None and self.recipe == "auto":
+            recipes.append(SEARCHED)
+        of = cell.dataset, cell.system, cell.dim, cell.seconds
+        return mine == of and cell.recipe in recipes
 
     def same_settings(self, other: Filled) -> bool:
         """Whether two cells differ by their seeds only."""

@@ -15,7 +15,8 @@ from hale.data.files import write_text, write_whole
 from hale.engine.activations import ACTIVATIONS, Activation, make_activation
 from hale.errors import MissingExtraError
 from hale.lab.paper.cells import Filled
-from hale.lab.paper.experiments import BETAS, CURVE_SETS, Entry, Experiment
+from hale.lab.paper.declaration import Entry, Experiment
+from hale.lab.paper.experiments import BETAS, CURVE_SETS
 from hale.lab.paper.table_rows import longest
 from hale.runs.run import Run
 

@@ -11,7 +11,8 @@ from pathlib import Path
 from hale.data.files import make_folder, write_text
 from hale.errors import MissingExtraError
 from hale.lab.paper.cells import Filled, read_cells
-from hale.lab.paper.experiments import EXPERIMENTS, Experiment
+from hale.lab.paper.declaration import Experiment
+from hale.lab.paper.experiments import EXPERIMENTS
 from hale.lab.paper.figures import draw_curves, draw_functions, draw_points, project_points
 from hale.lab.paper.plan import state_of
 from hale.lab.paper.rank_files import read_ranks, read_triples

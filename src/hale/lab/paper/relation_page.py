@@ -8,7 +8,7 @@ import numpy as np
 
 from hale.evaluation.metrics import Metrics
 from hale.lab.paper.cells import Filled
-from hale.lab.paper.experiments import Entry, Experiment
+from hale.lab.paper.declaration import Entry, Experiment
 from hale.lab.paper.rank_files import Floats, Triples
 from hale.lab.paper.table_rows import RanksOf, by_share
 

@@ -6,9 +6,9 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from statistics import mean
 
 from hale.lab.paper.cells import Filled
-from hale.lab.paper.experiments import STAND_INS, Entry, Experiment
-from hale.lab.paper.searches import TRIAL_SECONDS, TRIALS
-from hale.lab.paper.significance import DRAWS, FLIPS, LEVEL
+from hale.lab.paper.declaration import STAND_INS, Entry, Experiment
+from hale.lab.paper.preface import preface
+from hale.lab.paper.significance import FLIPS
 from hale.lab.paper.table_rows import RanksOf, Row, by_share, rows_of
 
 COLUMNS = (
@@ -39,15 +39,17 @@ def render_table(
         if not any(by_share(entry.cell, finished.values()) for entry in entries):
             lines += [f"### {dataset}", "", "Declared, and not run yet.", ""]
             continue
-        rows = rows_of(entries, finished, ranks_of)
-        lines += _heading(dataset, entries[0].cell.seconds)
+        rows = rows_of(entries, finished, ranks_of, compared=experiment.judged != "alone")
+        lines += _heading(dataset, {entry.cell.seconds for entry in entries})
         lines += [_line(row, marked or {}) for row in rows]
         lines.append("")
     return "\n".join(lines)
 
 
-def _heading(dataset: str, seconds: float) -> list[str]:
-    title = f"### {dataset}, {seconds:,.0f} s of training at full time"
+def _heading(dataset: str, seconds: Collection[float]) -> list[str]:
+    title = f"### {dataset}"
+    if len(seconds) == 1:
+        title += f", {min(seconds):,.0f} s of training at full time"
     if dataset in STAND_INS:
         title += f" (stands in for {STAND_INS[dataset]}'s scale; not to be compared with the paper)"
     return [title, "", f"| | | {' | '.join(COLUMNS)} |", "|---|---|" + "---|" * len(COLUMNS)]
@@ -151,7 +153,7 @@ def render_page(
     lines = [
         "# The paper, reproduced" + ("" if recipe == "auto" else f" (recipe: {recipe})"),
         "",
-        *_preface(recipe),
+        preface(recipe),
         "",
     ]
     for experiment in experiments:
@@ -165,43 +167,3 @@ def render_page(
                 "",
             ]
     return "\n".join(lines)
-
-
-def _preface(recipe: str) -> Collection[str]:
-    """How the page is to be read."""
-    other = "reproduction" if recipe == "auto" else f"reproduction-{recipe}"
-    trials = ", ".join(f"{name} {seconds:g} s" for name, seconds in TRIAL_SECONDS.items())
-    return (
-        "Written by `hale reproduce --render` from the files in `cells/`: no number of ours "
-        "stands here that no file backs; `hale reproduce --status` lists what is missing. Figures "
-        "are of the test split, filtered, in both directions, of the state kept by validation "
-        "triples. Every system is ranked by the same rules. In MRR and all that stands without a "
-        "word beside it an entity comes last among the answers to a query about itself, for "
-        "relations of which train says so (less than one fact in a hundred joins an entity to "
-        "itself, [models](../models.md)). `No rule` is MRR by scores alone, the protocol of the "
-        "paper; `by the rule` has the cardinality rule beside, which any system may have whose "
-        "scores are in nats. Several seeds are averaged, ± their standard deviation. `On "
-        "validation` is MRR of the same state over all validation triples.",
-        "",
-        f"The interval is a bootstrap over triples ({DRAWS:,} draws). `HaLE against it` is MRR of "
-        "HaLE with the same model (or, where there is none, of HaLE's row that is best on "
-        "validation triples; in Table 5 and beyond the paper, of the row with all parts) less that "
-        "of the row, at the same share of the time, with p of a test "
-        f"by flipped signs over the same triples ({FLIPS:,} flips). Bold is an MRR that is "
-        f"significantly above what it is compared with (p < {LEVEL:g}) and below nothing. AMRI is "
-        "the adjusted mean rank index: 1 is perfect, 0 is chance.",
-        "",
-        f"Rows are searched alike: {TRIALS} trials or more on validation triples, each of "
-        f"{trials}; the recipes tell what was found. A row without such a search is marked "
-        '"not searched alike", one that was made with other settings or another form of its loss '
-        'than it would be now "stale". The paper\'s figures (MRR / Hits@10 / Hits@1; Wang et al., '
-        "WWW 2022) come from a GTX 1070; those with a star from models that their authors trained "
-        "without a limit of time, of more than 256 dimensions in Table 4. A share beside the time "
-        "(x 0.1) says that a system had only that part of the paper's time; compare systems of the "
-        "same share. `HaLE as in the paper` has nothing beyond it, its settings from its own grid.",
-        "",
-        "Where a system has a dagger (†), its entities have a height beside their d numbers; where "
-        "it has a paragraph sign (§), alignment is not squared. "
-        f"By relation and direction, and on seen entities only: [{other}-relations.md]"
-        f"({other}-relations.md).",
-    )

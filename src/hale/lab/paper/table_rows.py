@@ -8,7 +8,8 @@ from statistics import mean, stdev
 from typing import Literal
 
 from hale.lab.paper.cells import Cell, Filled
-from hale.lab.paper.experiments import AS_IN_THE_PAPER, Entry
+from hale.lab.paper.declaration import Entry
+from hale.lab.paper.experiments import AS_IN_THE_PAPER
 from hale.lab.paper.rank_files import Floats, Ranks
 from hale.lab.paper.significance import Interval, Paired, by_triple, interval, paired
 
@@ -89,7 +90,11 @@ class Row:
 
 
 def rows_of(
-    entries: Sequence[Entry], finished: Mapping[str, Filled], ranks_of: RanksOf
+    entries: Sequence[Entry],
+    finished: Mapping[str, Filled],
+    ranks_of: RanksOf,
+    *,
+    compared: bool = True,
 ) -> list[Row]:
     """The rows of a table on one data set, each rival compared with HaLE at its share."""
     rows = [
@@ -97,7 +102,8 @@ def rows_of(
         for entry in entries
         for cells in by_share(entry.cell, finished.values()) or [[]]
     ]
-    compare(rows)
+    if compared:
+        compare(rows)
     return rows
 
 
