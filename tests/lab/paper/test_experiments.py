@@ -15,6 +15,7 @@ from matplotlib.axes import Axes
 
 import hale.lab.paper.cells as cells_module
 import hale.lab.paper.filling as filling_module
+import hale.lab.paper.searches as searches_module
 from hale.data.graph import Graph
 from hale.evaluation.evaluator import evaluate
 from hale.lab.paper import EXPERIMENTS, Cell, Entry, Filled, fill, is_current, read_cells
@@ -25,7 +26,7 @@ from hale.lab.paper.filling import ranked
 from hale.lab.paper.published import FIVE, TABLE3, TABLE4, TABLE5
 from hale.lab.paper.rank_files import read_ranks
 from hale.lab.paper.render import render_page, render_table
-from hale.lab.paper.searches import SEARCHED
+from hale.lab.paper.searches import SEARCHED, TRIALS, search_of
 from hale.lab.paper.table_rows import by_share, longest
 from hale.models.transe import TransE
 from hale.runs.run import Record, Run, Summary, load_run
@@ -33,6 +34,7 @@ from hale.runs.systems import build_model, check, complete
 from hale.settings import make_settings
 from hale.settings.recipes import read_recipe, recipe_files, settings_in
 from hale.training.stopping import Clock
+from hale.training.tune.search import SPACE_VERSION
 
 
 @pytest.fixture
@@ -128,7 +130,7 @@ def test_rows_with_nothing_beyond_the_paper() -> None:
 
 
 def test_cells_of_one_system_are_shared() -> None:
-    """Table 5's first row is Table 3's last, so it is trained once; ablations are their own."""
+    """Figure 4 shows the cells of Figure 3; each row of an ablation is its own."""
     keys: dict[str, dict[str, object]] = {}
     for experiment in EXPERIMENTS.values():
         for entry in experiment.entries:
@@ -137,9 +139,8 @@ def test_cells_of_one_system_are_shared() -> None:
     for dataset in ("codex-m", "fb15k-237", "wn18rr"):
         rows = {e.row: e.cell for e in EXPERIMENTS["table5"].select((dataset,))}
         assert len({cell.key(0, 1.0) for cell in rows.values()}) == len(rows) == 6
-    rows = {e.row: e.cell for e in EXPERIMENTS["table5"].select(("fb15k-237",))}
-    table3 = [e.cell for e in EXPERIMENTS["table3"].select(("fb15k-237",), ("rotl",), ("hale",))]
-    assert rows["HaLE-RotL"] == table3[0]
+    strategies = [e.cell for e in EXPERIMENTS["figure3"].entries if e.group == "strategies"]
+    assert strategies == [e.cell for e in EXPERIMENTS["figure4"].entries]
     best = [e.cell for e in EXPERIMENTS["best"].select(("wn18rr",))]
     assert [cell.key(2, 1) for cell in best] == [
         "wn18rr-hale-rotl-32-auto-s2-x1",
@@ -157,18 +158,39 @@ def test_old_cells_are_those_of_the_tables_and_stale() -> None:
     assert not replace(old, recipe="paper").is_of(entry.cell)
 
 
-def test_the_ablation_takes_one_part_away_at_a_time() -> None:
-    parts = ("activation", "square", "relation_scale")
+def test_the_ablation_takes_one_part_away_at_a_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where a search of HaLE alone has switched the square off; and nothing but the part.
+
+    All have the settings that were found for the row with all parts, but for another activation.
+    """
+    monkeypatch.setattr(searches_module, "HOME", tmp_path)
+    made_by = f"trials = {TRIALS}\nspace = {SPACE_VERSION}\ntrial = "
     missing = {"w/o Activation": "activation", "w/o PosSquare": "square"}
     missing |= {"w/o RelRatio": "relation_scale"}
     for dataset in ("wn18rr", "fb15k-237", "codex-m"):
-        tuned = at_full_time(dataset)
-        full = complete(None, recipe="none", strategy="hale").model_dump()
-        for entry in EXPERIMENTS["table5"].select((dataset,), strategies=("hale",)):
-            values = {**tuned, **dict(entry.cell.values)}
-            made = complete(None, recipe="none", **values).model_dump()
-            taken = [part for part in parts if made[part] != full[part]]
-            assert taken == [missing[entry.row]] if entry.row in missing else not taken, entry.row
+        rows = EXPERIMENTS["table5"].select((dataset,), strategies=("hale",))
+        search = search_of(rows[0].cell)
+        assert search is not None
+        search.file().parent.mkdir(parents=True, exist_ok=True)
+        by = f"{made_by}{search.trial:g}\n"
+        search.file().write_text(
+            f"[hale-rotl-32]\n{by}square = false\nweight = 0.3\n"
+            f"[hale-rotl-square-32]\n{by}weight = 0.7\n"
+            f"[hale-rotl-identity-square-32]\n{by}weight = 0.9\n"
+        )
+        read_recipe.cache_clear()
+        made = {e.row: complete(None, **e.cell.settings(0, 1.0)).model_dump() for e in rows}
+        whole = made.pop("HaLE-RotL")
+        parts = (whole["activation"], whole["square"], whole["relation_scale"], whole["weight"])
+        assert parts == ("hanon", True, True, 0.7)
+        assert all(dict(e.cell.values).get("square") is not None for e in rows), "always said"
+        for row, values in made.items():
+            changed = {name for name in whole if values[name] != whole[name]}
+            searched = {"weight"} if row == "w/o Activation" else set()
+            assert changed == {missing[row]} | searched, row
+    read_recipe.cache_clear()
 
 
 def test_selection() -> None:
