@@ -12,7 +12,7 @@ import hale.lab.paper.run_search as run_module
 import hale.lab.paper.searches as module
 from hale.data.graph import Graph
 from hale.lab.paper import EXPERIMENTS, read_cells
-from hale.lab.paper.plan import planned, searches_left, seeds_of, share_of, standing
+from hale.lab.paper.plan import AVAILABLE, planned, searches_left, seeds_of, shares_of, standing
 from hale.lab.paper.run_search import run_search, with_table
 from hale.lab.paper.searches import SEARCHED, TRIALS, Search, search_of
 from hale.runs.systems import complete
@@ -155,9 +155,28 @@ def test_the_plan() -> None:
         assert {f"{key}-32-auto-s{seed}-x1" for seed in range(3)} <= set(keys), key
     assert "codex-s-allneg-complex-256-auto-s2-x1" in keys
     entry = EXPERIMENTS["table4"].select(("codex-m",), ("rote",), ("hale",))[0]
-    assert (share_of("table4", entry), seeds_of("table4", entry)) == (1.0, 3)
+    assert shares_of("table4", entry) == (1.0, 0.25)
+    assert [seeds_of("table4", entry, scale) for scale in (1.0, 0.25)] == [3, 1]
     rival = EXPERIMENTS["table4"].select(("codex-m",), ("rote",), ("samneg",))[0]
-    assert (share_of("table4", rival), seeds_of("table4", rival)) == (0.25, 1)
+    assert (shares_of("table4", rival), seeds_of("table4", rival, 0.25)) == ((0.25,), 1)
+
+
+def test_every_rival_meets_hale_at_its_share() -> None:
+    """With its own model where HaLE has one in the table, as the paired test asks."""
+    for name in ("table3", "table4", "table5"):
+        entries = [e for e in EXPERIMENTS[name].entries if e.cell.dataset in AVAILABLE]
+        has: dict[tuple[str, float], set[object]] = {}
+        for entry in entries:
+            values = dict(entry.cell.values)
+            if values["strategy"] == "hale" and entry.cell.recipe == SEARCHED:
+                for scale in shares_of(name, entry):
+                    has.setdefault((entry.cell.dataset, scale), set()).add(values["model"])
+        whole = {model for models in has.values() for model in models}
+        for entry in entries:
+            model = dict(entry.cell.values)["model"]
+            for scale in shares_of(name, entry):
+                met = has[entry.cell.dataset, scale]
+                assert model in met or model not in whole, (name, entry.cell.system, scale)
 
 
 def test_how_the_plan_stands(tmp_path: Path) -> None:
