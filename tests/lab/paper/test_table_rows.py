@@ -17,6 +17,7 @@ from hale.lab.paper.rank_files import (
     write_triples,
 )
 from hale.lab.paper.relation_page import render_relations
+from hale.lab.paper.significance import FLIPS
 from hale.lab.paper.table_rows import rows_of
 from tests.lab.paper.test_experiments import finished_cell
 
@@ -86,6 +87,9 @@ def test_hale_meets_rivals_at_their_share_of_the_time() -> None:
     assert even.against is not None
     assert not even.against.tells
     assert [name for name, found in rows.items() if found.best] == ["HaLE RotL"]
+    marked = rows_of([*pick.values()], finished, kept.get, marked=["HaLE RotL"])
+    assert all(row.rival_of is None for row in marked if row.entry.group == "SamNeg")
+    assert not any(row.best for row in marked), "who is marked is compared with none"
     other = finished["HaLE RotL"]
     finished["HaLE RotL"] = type(other)(**{**vars(other), "scale": 0.1})
     rows = {
@@ -122,4 +126,20 @@ def test_ablations_meet_the_row_with_all_parts() -> None:
     kept = {"HaLE-RotL": ranks, "w/o RelRatio": 2 * ranks, "HA + AllNeg": ranks}
     rows = rows_of(chosen, finished, lambda key: kept_alike(kept[key]))
     assert [row.rival_of for row in rows] == [None, rows[0], rows[0]]
-    assert [row.best for row in rows] == [True, False, False]
+    assert not any(row.best for row in rows), "one of the two it meets is no worse"
+
+
+def test_bold_is_above_every_row_that_it_meets() -> None:
+    """Above two ablations and no worse than a third: not bold, though it is below none."""
+    entries = {e.row: e for e in EXPERIMENTS["table5"].select(("wn18rr",))}
+    ranks = np.arange(1.0, 201.0)
+    all_kept = dict.fromkeys(entries, 2 * ranks) | {"HaLE-RotL": ranks, "HA + SamNeg": ranks}
+    for beaten, bold in ((False, False), (True, True)):
+        kept = {**all_kept, "HA + SamNeg": 2 * ranks} if beaten else all_kept
+        finished = {e.row: finished_cell(e, key=e.row) for e in entries.values()}
+        rows = rows_of([*entries.values()], finished, lambda key, kept=kept: kept_alike(kept[key]))
+        assert {row.entry.row: row.best for row in rows} == {
+            row: bold and row == "HaLE-RotL" for row in entries
+        }
+        told = [row.against.p for row in rows if row.against is not None]
+        assert min(told) == pytest.approx(5 / (1 + FLIPS)), "of five tests"

@@ -32,9 +32,12 @@ PARTS = (
     The interval is a bootstrap over triples ({DRAWS:,} draws). `HaLE against it` is MRR of HaLE
     with the same model (or, where there is none, of HaLE's row that is best on validation triples;
     in Table 5 and beyond the paper, of the row with all parts) less that of the row, at the same
-    share of the time, with p of a test by flipped signs over the same triples ({FLIPS:,} flips).
-    Bold is an MRR that is significantly above what it is compared with (p < {LEVEL:g}) and below
-    nothing. AMRI is the adjusted mean rank index: 1 is perfect, 0 is chance.
+    share of the time, with p of a test by flipped signs over the same triples ({FLIPS:,} flips),
+    by Holm's correction over all rows that meet the same one. Bold is an MRR that is significantly
+    above every row that it is compared with (p < {LEVEL:g}). Both interval and test draw triples,
+    whose reciprocal ranks are the mean of all seeds: they say how sure a figure is on other
+    triples, and nothing of what other seeds would give; that is the ±. Rows that are marked are
+    compared with none. AMRI is the adjusted mean rank index: 1 is perfect, 0 is chance.
     """,
     f"""
     Rows of the paper's tables and figures are searched alike, HaLE's too: {TRIALS} trials on

@@ -8,7 +8,6 @@ from statistics import mean
 from hale.lab.paper.cells import Filled
 from hale.lab.paper.declaration import STAND_INS, Entry, Experiment
 from hale.lab.paper.preface import preface
-from hale.lab.paper.significance import FLIPS
 from hale.lab.paper.table_rows import RanksOf, Row, by_share, rows_of
 
 COLUMNS = (
@@ -39,7 +38,8 @@ def render_table(
         if not any(by_share(entry.cell, finished.values()) for entry in entries):
             lines += [f"### {dataset}", "", "Declared, and not run yet.", ""]
             continue
-        rows = rows_of(entries, finished, ranks_of, compared=experiment.judged != "alone")
+        compared = experiment.judged != "alone"
+        rows = rows_of(entries, finished, ranks_of, compared=compared, marked=marked or {})
         lines += _heading(dataset, {entry.cell.seconds for entry in entries})
         lines += [_line(row, marked or {}) for row in rows]
         lines.append("")
@@ -66,7 +66,7 @@ def _line(row: Row, marked: Mapping[str, str]) -> str:
     bounds = row.interval
     against = ""
     if row.against is not None and row.rival_of is not None:
-        sure = f"p {row.against.p:.3f}" if row.against.p > 1 / FLIPS else f"p < {1 / FLIPS:.4f}"
+        sure = "p < 0.001" if row.against.p < 0.001 else f"p {row.against.p:.3f}"
         against = f"{row.against.gain:+.3f}, {sure} ({row.rival_of.entry.row})"
     cells = [
         (f"**{mrr}**" if row.best else mrr) + spread,
