@@ -15,8 +15,10 @@ from hale.lab.paper import EXPERIMENTS, read_cells
 from hale.lab.paper.plan import AVAILABLE, planned, searches_left, seeds_of, shares_of, standing
 from hale.lab.paper.run_search import run_search, with_table
 from hale.lab.paper.searches import SEARCHED, TRIALS, Search, search_of
-from hale.runs.systems import complete
+from hale.runs.systems import check, complete
 from hale.settings.recipes import read_recipe, settings_in
+from hale.training.trainer import Trainer
+from hale.training.tune.points import as_settings, space_for, starting_points
 from hale.training.tune.search import SPACE_VERSION
 
 
@@ -97,6 +99,32 @@ def test_a_row_without_its_search_has_its_strategys_defaults(
         assert made.gamma == gamma
         assert made.model_copy(update={"gamma": plain.gamma}) == plain
     read_recipe.cache_clear()
+
+
+@pytest.mark.filterwarnings("ignore::hale.errors.HaleWarning")  # of blocks of ten entities
+def test_where_every_search_begins_can_be_trained(graph: Graph) -> None:
+    """Each of its starting points goes together, and one with all moved goes a step."""
+    searches = {
+        (found.strategy, found.model, found.held): found
+        for experiment in EXPERIMENTS.values()
+        for entry in experiment.entries
+        if (found := search_of(entry.cell)) is not None and found.recipe == SEARCHED
+    }
+    assert len(searches) >= 4 + 5 + 5 + 5 + 5 + 2
+    for search in searches.values():
+        named = {"strategy": search.strategy, "model": search.model, "dim": 8, "recipe": "none"}
+        named |= dict(search.held)
+        began = complete(graph, **named)
+        held = dict(search.held)
+        first, *steps = starting_points(began, space_for(graph, began), 24, fixed=held)
+        assert len(steps) >= TRIALS - 1, "enough for a search"
+        last: dict[str, object] = {}
+        for step in steps:
+            check(complete(graph, **{**as_settings(step), **named}))
+            last |= {name: step[name] for name in step if step[name] != first[name]}
+        moved = {**as_settings({**first, **last}), **named, "epochs": 1, "batch_size": 64}
+        moved |= {"queries": 8} if "queries" in moved else {}
+        Trainer(graph, complete(graph, **moved)).fit()
 
 
 def test_a_table_is_put_in_or_replaced() -> None:

@@ -89,6 +89,8 @@ def starting_points(
         first[name] = value
         steps += [{name: other} for other in moved]
     points = [{**first, **step} for step in steps if not step.keys() & set(fixed)]
+    if not first.get("penalty", 1):  # its power makes no difference to none
+        points = [point for point in points if point["penalty_power"] == first["penalty_power"]]
     others = [point for point in points if point != first]
     order = np.random.default_rng(0).permutation(len(others))
     mixed = [others[i] for i in order]  # so that a short search has steps of all kinds
