@@ -17,6 +17,7 @@ from hale.lab.paper.rank_files import (
     write_triples,
 )
 from hale.lab.paper.relation_page import render_relations
+from hale.lab.paper.render import render_table
 from hale.lab.paper.significance import FLIPS
 from hale.lab.paper.table_rows import rows_of
 from tests.lab.paper.test_experiments import finished_cell
@@ -143,3 +144,31 @@ def test_bold_is_above_every_row_that_it_meets() -> None:
         }
         told = [row.against.p for row in rows if row.against is not None]
         assert min(told) == pytest.approx(5 / (1 + FLIPS)), "of five tests"
+
+
+def test_what_goes_beyond_the_paper_is_judged_on_validation() -> None:
+    """Better on test and worse on validation is worse; the page names what its figures are of."""
+    experiment = EXPERIMENTS["improvements"]
+    assert experiment.judged == "validation"
+    entries = [e for e in experiment.select(("wn18rr",)) if e.row in ("as tuned", "beta 3")]
+    ranks, other = np.arange(1.0, 201.0), np.arange(1.0, 101.0)
+    kept = {
+        "as tuned": Ranks(2 * ranks, ranks, None, other),
+        "beta 3": Ranks(ranks, ranks, None, 2 * other),
+    }
+    metrics, valid = {"mrr": 0.25}, {"mrr": 0.5}
+    finished = {
+        e.row: finished_cell(e, key=e.row, metrics=metrics, valid=valid, plain=metrics)
+        for e in entries
+    }
+    rows = rows_of(entries, finished, kept.get, judged="validation")
+    told = rows[1].against
+    assert told is not None
+    assert told.gain == pytest.approx((1 / other).mean() / 2)
+    assert [row.best for row in rows] == [True, False]
+    page = render_table(experiment, finished, kept.get)
+    heads = next(line for line in page.splitlines() if line.startswith("| | | "))
+    assert "MRR on test | 95 %, validation" in heads
+    lines = [line for line in page.splitlines() if "| as tuned |" in line]
+    assert "| 0.250 |" in lines[0]
+    assert "| **0.500** |" in lines[0]

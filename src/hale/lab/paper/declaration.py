@@ -12,6 +12,8 @@ from hale.lab.paper.searches import SEARCHED
 # Official files that are not always to be had, and what stands in for their scale.
 STAND_INS = {"wikidata-83k": "codex-l"}
 
+Judged = Literal["test", "validation", "alone"]
+
 
 @dataclass(frozen=True)
 class Entry:
@@ -32,7 +34,8 @@ class Experiment:
     title: str
     kind: Literal["table", "curves", "points", "functions"]
     entries: tuple[Entry, ...] = ()
-    judged: Literal["test", "alone"] = "test"  # rows are compared on those triples, or not at all
+    # Rows are compared on test or on validation triples, or not at all.
+    judged: Judged = "test"
 
     def select(
         self,

@@ -37,7 +37,9 @@ PARTS = (
     above every row that it is compared with (p < {LEVEL:g}). Both interval and test draw triples,
     whose reciprocal ranks are the mean of all seeds: they say how sure a figure is on other
     triples, and nothing of what other seeds would give; that is the ±. Rows that are marked are
-    compared with none. AMRI is the adjusted mean rank index: 1 is perfect, 0 is chance.
+    compared with none. What goes beyond the paper was chosen by validation triples and is judged by
+    all of them: there interval, test, bold and ± are of MRR on validation, and MRR on test stands
+    beside as it came out. AMRI is the adjusted mean rank index: 1 is perfect, 0 is chance.
     """,
     f"""
     Rows of the paper's tables and figures are searched alike, HaLE's too: {TRIALS} trials on

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from statistics import mean
+from typing import Literal
 
 from hale.lab.paper.cells import Filled
-from hale.lab.paper.declaration import STAND_INS, Entry, Experiment
+from hale.lab.paper.declaration import STAND_INS, Entry, Experiment, Judged
 from hale.lab.paper.preface import preface
 from hale.lab.paper.table_rows import RanksOf, Row, by_share, rows_of
 
@@ -15,6 +16,12 @@ COLUMNS = (
     *("Hits@1", "Hits@3", "Hits@10"),
     *("mean rank", "AMRI", "HaLE against it", "epochs", "time", "validation", "machine", "commit"),
 )
+# What some are called where rows are judged by validation triples.
+VALIDATED = {
+    "MRR": "MRR on test",
+    "95 %": "95 %, validation",
+    "HaLE against it": "as tuned against it, validation",
+}
 
 
 def no_ranks(_: str) -> None:
@@ -38,21 +45,24 @@ def render_table(
         if not any(by_share(entry.cell, finished.values()) for entry in entries):
             lines += [f"### {dataset}", "", "Declared, and not run yet.", ""]
             continue
-        compared = experiment.judged != "alone"
-        rows = rows_of(entries, finished, ranks_of, compared=compared, marked=marked or {})
-        lines += _heading(dataset, {entry.cell.seconds for entry in entries})
+        judged = experiment.judged
+        rows = rows_of(entries, finished, ranks_of, judged=judged, marked=marked or {})
+        lines += _heading(dataset, {entry.cell.seconds for entry in entries}, judged)
         lines += [_line(row, marked or {}) for row in rows]
         lines.append("")
     return "\n".join(lines)
 
 
-def _heading(dataset: str, seconds: Collection[float]) -> list[str]:
+def _heading(dataset: str, seconds: Collection[float], judged: Judged) -> list[str]:
     title = f"### {dataset}"
     if len(seconds) == 1:
         title += f", {min(seconds):,.0f} s of training at full time"
     if dataset in STAND_INS:
         title += f" (stands in for {STAND_INS[dataset]}'s scale; not to be compared with the paper)"
-    return [title, "", f"| | | {' | '.join(COLUMNS)} |", "|---|---|" + "---|" * len(COLUMNS)]
+    names = " | ".join(VALIDATED.get(name, name) for name in COLUMNS)
+    if judged != "validation":
+        names = " | ".join(COLUMNS)
+    return [title, "", f"| | | {names} |", "|---|---|" + "---|" * len(COLUMNS)]
 
 
 def _line(row: Row, marked: Mapping[str, str]) -> str:
@@ -61,18 +71,18 @@ def _line(row: Row, marked: Mapping[str, str]) -> str:
     if not found:
         cells = [*[""] * 6, _paper(entry), *[""] * 7, "not run", "", "", ""]
         return f"| {entry.group} | {name} | {' | '.join(cells)} |"
-    mrr = _figure(row.mean("mrr"))
-    spread = "" if row.spread is None else f" ± {row.spread:.3f}"
     bounds = row.interval
     against = ""
     if row.against is not None and row.rival_of is not None:
         sure = "p < 0.001" if row.against.p < 0.001 else f"p {row.against.p:.3f}"
         against = f"{row.against.gain:+.3f}, {sure} ({row.rival_of.entry.row})"
     cells = [
-        (f"**{mrr}**" if row.best else mrr) + spread,
+        _judged(row, "metrics"),
         "" if bounds is None else f"{bounds.low:.3f} to {bounds.high:.3f}",
         str(len(found)),
-        *(_figure(row.mean("mrr", of)) for of in ("plain", "ruled", "valid")),
+        _figure(row.mean("mrr", "plain")),
+        _figure(row.mean("mrr", "ruled")),
+        _judged(row, "valid"),
         _paper(entry),
         *(_figure(row.mean(name)) for name in ("hits@1", "hits@3", "hits@10")),
         _number(row.mean("mean_rank")),
@@ -85,6 +95,15 @@ def _line(row: Row, marked: Mapping[str, str]) -> str:
         _one_of(cell.commit or "unknown" for cell in found),
     ]
     return f"| {entry.group} | {name} | {' | '.join(cells)} |"
+
+
+def _judged(row: Row, of: Literal["metrics", "valid"]) -> str:
+    """MRR of test or of validation triples; bold and with its spread if the row is judged by it."""
+    mrr = _figure(row.mean("mrr", of))
+    if (of == "valid") != (row.judged == "validation") or not mrr:
+        return mrr
+    spread = "" if row.spread is None else f" ± {row.spread:.3f}"
+    return (f"**{mrr}**" if row.best else mrr) + spread
 
 
 def _paper(entry: Entry) -> str:

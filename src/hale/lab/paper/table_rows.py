@@ -8,7 +8,7 @@ from statistics import mean, stdev
 from typing import Literal
 
 from hale.lab.paper.cells import Cell, Filled
-from hale.lab.paper.declaration import Entry
+from hale.lab.paper.declaration import Entry, Judged
 from hale.lab.paper.experiments import AS_IN_THE_PAPER
 from hale.lab.paper.rank_files import Floats, Ranks
 from hale.lab.paper.significance import Interval, Paired, by_triple, holm, interval, paired
@@ -49,7 +49,9 @@ class Row:
 
     entry: Entry
     cells: Sequence[Filled]
-    values: Floats | None = None  # (n,) reciprocal ranks by triple, where all seeds keep theirs
+    # (n,) reciprocal ranks by triple of those it is judged by, where all seeds keep theirs
+    values: Floats | None = None
+    judged: Judged = "test"  # by which triples
     rival_of: Row | None = field(default=None, repr=False)  # HaLE's row that it is compared with
     against: Paired | None = None  # HaLE against it, by Holm's correction over all that meet HaLE
     best: bool = False  # significantly above every row that it is compared with
@@ -63,13 +65,14 @@ class Row:
 
     @property
     def spread(self) -> float | None:
-        """The standard deviation of MRR over seeds; None for one."""
-        figures = [float(cell.metrics["mrr"]) for cell in self.cells]
+        """The standard deviation over seeds of the MRR that it is judged by; None for one."""
+        told = [cell.valid if self.judged == "validation" else cell.metrics for cell in self.cells]
+        figures = [float(table["mrr"]) for table in told if table is not None]
         return stdev(figures) if len(figures) > 1 else None
 
     @property
     def interval(self) -> Interval | None:
-        """The bootstrap interval of MRR over triples."""
+        """The bootstrap interval over triples of the MRR that it is judged by."""
         return None if self.values is None else interval(self.values)
 
     @property
@@ -95,31 +98,33 @@ def rows_of(
     finished: Mapping[str, Filled],
     ranks_of: RanksOf,
     *,
-    compared: bool = True,
+    judged: Judged = "test",
     marked: Collection[str] = (),
 ) -> list[Row]:
     """The rows of a table on one data set, each rival compared with HaLE at its share.
 
-    Rows of which a cell is ``marked``, by its key, are compared with none.
+    By test or by validation triples, as the table is ``judged``. Rows of which a cell is
+    ``marked``, by its key, are compared with none.
     """
     rows = [
         Row(
             entry,
             cells,
-            _values(cells, ranks_of),
+            _values(cells, ranks_of, judged),
+            judged=judged,
             fair=not any(cell.key in marked for cell in cells),
         )
         for entry in entries
         for cells in by_share(entry.cell, finished.values()) or [[]]
     ]
-    if compared:
+    if judged != "alone":
         compare(rows)
     return rows
 
 
-def _values(cells: Sequence[Filled], ranks_of: RanksOf) -> Floats | None:
-    kept = [ranks_of(cell.key) for cell in cells]
-    seeds = [ranks.headline for ranks in kept if ranks is not None]
+def _values(cells: Sequence[Filled], ranks_of: RanksOf, judged: Judged) -> Floats | None:
+    kept = [found for cell in cells if (found := ranks_of(cell.key)) is not None]
+    seeds = [ranks.valid if judged == "validation" else ranks.headline for ranks in kept]
     return by_triple(seeds) if seeds and len(seeds) == len(cells) else None
 
 
