@@ -23,6 +23,7 @@ from hale.lab.paper.cells import train_alike
 from hale.lab.paper.experiments import AS_IN_THE_PAPER
 from hale.lab.paper.figures import draw_curves, draw_functions, project_points
 from hale.lab.paper.filling import ranked
+from hale.lab.paper.page import faults_of
 from hale.lab.paper.published import FIVE, TABLE3, TABLE4, TABLE5
 from hale.lab.paper.rank_files import read_ranks
 from hale.lab.paper.render import render_page, render_table
@@ -467,7 +468,7 @@ def test_figure_3_draws_hits_at_10_over_seconds(
     drawn = []
 
     def plot(axes: Axes, x: list[float], y: list[float], **options: str) -> None:
-        drawn.append((options["label"], x, y))
+        drawn.append((options["label"], options["linestyle"], x, y))
 
     monkeypatch.setattr(Axes, "plot", plot)
     entry = EXPERIMENTS["figure3"].entries[0]
@@ -475,9 +476,33 @@ def test_figure_3_draws_hits_at_10_over_seconds(
         {"step": 7, "seconds": 2.0, "mrr": 0.2, "hits@1": 0.1, "hits@3": 0.3, "hits@10": 0.4},
         {"step": 9, "seconds": 5.0, "mrr": 0.3, "hits@1": 0.2, "hits@3": 0.4, "hits@10": 0.6},
     ]
-    finished = {"a": finished_cell(entry, curve=curve)}
-    assert draw_curves(EXPERIMENTS["figure3"], finished, tmp_path / "figure3.png")
-    assert drawn == [("HaLE", [2.0, 5.0], [0.4, 0.6]), ("hanon", [2.0, 5.0], [0.4, 0.6])]
+    shown = finished_cell(entry, curve=curve)
+    asked = EXPERIMENTS["figure3"], {"a": shown}, tmp_path / "figure3.png"
+    assert draw_curves(*asked)
+    line = ([2.0, 5.0], [0.4, 0.6])
+    assert drawn == [("HaLE", "-", *line), ("hanon", "-", *line)]
+    drawn.clear()
+    assert draw_curves(*asked, {shown.key: "not searched alike"})
+    assert [found[:2] for found in drawn] == [
+        ("HaLE (not searched alike)", ":"),
+        ("hanon (not searched alike)", ":"),
+    ]
+    drawn.clear()
+    other = replace(shown, scale=0.25, settings={**shown.settings, "square": False})
+    assert draw_curves(EXPERIMENTS["figure3"], {"a": other}, tmp_path / "figure3.png")
+    assert [found[0] for found in drawn] == ["HaLE § (x 0.25)", "hanon § (x 0.25)"]
+
+
+def test_curves_are_marked_as_rows_are_and_tell_their_epochs() -> None:
+    """Of cells that were made before all were ranked alike, and without a search."""
+    experiment = EXPERIMENTS["figure3"]
+    entry = experiment.select(("wn18rr",), strategies=("samneg",))[0]
+    training = {"seconds": 200.0, "threads": 1, "epochs": 12.4}
+    cell = finished_cell(entry, plain=None, training=training)
+    assert faults_of([experiment], {"a": cell}) == {cell.key: "stale, not searched alike"}
+    page = render_page([experiment], {"a": cell}, {"figure3": "figure3.png"})
+    assert "| strategies | SamNeg | 12 |  |  |" in page
+    assert "| strategies | NonNeg |  |  |  |" in page
 
 
 def test_points_are_projected_without_their_heights(

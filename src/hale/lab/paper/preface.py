@@ -59,12 +59,20 @@ PARTS = (
     dimensions in Table 4. A share beside the time (x 0.25) says that a system had only that part of
     the paper's time; compare systems of the same share.
     """,
+    """
+    The same time is not the same number of steps. HaLE with RotatE, RotE, RotL and AffinE, over
+    blocks of entities, has training steps in native code; all other systems, HaLE with TransE and
+    DistMult among them, have torch's, with native sums where a loss runs over all entities by
+    distance. So part of what a clock shows is the implementation, and not the method: `epochs`
+    tells how far each has come, and stands below the curves too.
+    """,
 )
 
 
 def _signs(other: str) -> str:
     return f"""
     Where a system has a dagger (†), its entities have a height beside their d numbers; where it has
-    a paragraph sign (§), alignment is not squared. By relation and direction, and on seen entities
-    only: [{other}-relations.md]({other}-relations.md).
+    a paragraph sign (§), alignment is not squared. A curve that is dotted is of a cell that is
+    stale or was not searched alike, as its legend says. By relation and direction, and on seen
+    entities only: [{other}-relations.md]({other}-relations.md).
     """

@@ -9,7 +9,7 @@ from typing import Literal
 from hale.lab.paper.cells import Filled
 from hale.lab.paper.declaration import STAND_INS, Entry, Experiment, Judged
 from hale.lab.paper.preface import preface
-from hale.lab.paper.table_rows import RanksOf, Row, by_share, rows_of
+from hale.lab.paper.table_rows import RanksOf, Row, by_share, longest, rows_of
 
 COLUMNS = (
     *("MRR", "95 %", "seeds", "no rule", "by the rule", "on validation", "paper"),
@@ -138,6 +138,21 @@ def _epochs(found: Sequence[Filled]) -> str:
     return f"{done:.1f}, not converged" if done < 1 else f"{done:,.0f}"
 
 
+def _epochs_behind(experiment: Experiment, finished: Mapping[str, Filled]) -> list[str]:
+    """The epochs of each curve, so that fast steps are told from swift learning."""
+    datasets = list(dict.fromkeys(entry.cell.dataset for entry in experiment.entries))
+    done: dict[tuple[str, str], dict[str, str]] = {}
+    for entry in experiment.entries:
+        cell = longest(entry.cell, finished.values())
+        row = done.setdefault((entry.group, entry.row), {})
+        row[entry.cell.dataset] = "" if cell is None else _epochs([cell])
+    lines = ["Epochs behind the curves:", "", f"| | | {' | '.join(datasets)} |"]
+    lines.append("|---|---|" + "---|" * len(datasets))
+    for (group, name), row in done.items():
+        lines.append(f"| {group} | {name} | {' | '.join(row[dataset] for dataset in datasets)} |")
+    return [*lines, ""]
+
+
 def _marks(found: Sequence[Filled]) -> str:
     """What a system has that no figure beside it shows."""
     if not found:
@@ -184,5 +199,6 @@ def render_page(
                 "",
                 f"![{experiment.title}]({figures[experiment.name]})",
                 "",
+                *(_epochs_behind(experiment, finished) if experiment.kind == "curves" else ()),
             ]
     return "\n".join(lines)
