@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -84,7 +85,7 @@ def reproduce(
     from hale.cli.reproduction import run_searches, show_status
     from hale.lab.paper import EXPERIMENTS, fill, is_current, read_cells
     from hale.lab.paper.page import write_page
-    from hale.lab.paper.plan import planned
+    from hale.lab.paper.plan import planned, state_of
     from hale.settings.recipes import NAMES
 
     if recipe not in NAMES:
@@ -133,7 +134,10 @@ def reproduce(
         return
     finished = read_cells(results / "cells")
     if only_list:
-        _list({k: c.seconds * share for k, (c, _, share) in cells.items()}, set(finished))
+        states = {
+            key: state_of(c, finished[key]) for key, (c, _, _) in cells.items() if key in finished
+        }
+        _list({k: c.seconds * share for k, (c, _, share) in cells.items()}, states)
         return
     failed: list[str] = []
     if not render:
@@ -180,12 +184,10 @@ def _names(text: str) -> tuple[str, ...]:
     return tuple(part.strip() for part in text.split(",") if part.strip())
 
 
-def _list(seconds: dict[str, float], finished: set[str]) -> None:
+def _list(seconds: dict[str, float], states: Mapping[str, str]) -> None:
     from hale.cli.tables import listing
 
-    lines = [
-        (key, f"{time:,.0f}", "yes" if key in finished else "") for key, time in seconds.items()
-    ]
-    out.print(listing(("cell", "seconds", "finished"), lines, right=["seconds"]))
-    left = sum(time for key, time in seconds.items() if key not in finished)
+    lines = [(key, f"{time:,.0f}", states.get(key, "")) for key, time in seconds.items()]
+    out.print(listing(("cell", "seconds", "state"), lines, right=["seconds"]))
+    left = sum(time for key, time in seconds.items() if states.get(key) != "finished")
     out.print(f"{len(seconds)} cells, {left / 3600:.1f} h of training left")
