@@ -96,14 +96,15 @@ def _cells(place: Path) -> Kept:
 
     from hale.lab.paper import EXPERIMENTS, read_cells
     from hale.lab.paper.figures import read_points
-    from hale.lab.paper.rank_files import RankPair, read_ranks, write_ranks
+    from hale.lab.paper.rank_files import Ranks, read_ranks, write_ranks
     from hale.lab.paper.render import render_page
 
     folder = place / "cells"
     folder.mkdir()
     shutil.copy(CELLS / f"{KEY}.json", folder)
     (folder / "a.points.json").write_text('{"finished": "then", "points": [[1, 2], [3, 4]]}')
-    write_ranks(folder, KEY, RankPair(np.arange(1.0, 41.0), np.ones(40)))
+    ranks = np.arange(1.0, 41.0)
+    write_ranks(folder, KEY, Ranks(ranks, ranks + 1, np.ones(40), ranks[:20]))
 
     def read(folder: Path) -> object:
         found = read_cells(folder)

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
 
+from hale.data.files import write_json
+from hale.lab.paper import EXPERIMENTS
 from tests.cli.invoke import as_json, hale
+from tests.lab.paper.test_experiments import finished_cell
 
 
 def test_reproduce_lists_renders_and_refuses(
@@ -34,6 +38,22 @@ def test_reproduce_lists_renders_and_refuses(
         assert says in result.stderr
 
 
+def test_stale_cells_are_listed_as_left_to_do(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One that was ranked by other rules is as good as missing."""
+    monkeypatch.chdir(tmp_path)
+    entry = EXPERIMENTS["table3"].select(("wn18rr",), ("rotl",), ("hale",))[0]
+    old = finished_cell(entry, plain=None)
+    cells = Path("results/cells")
+    cells.mkdir(parents=True)
+    write_json(cells / f"{old.key}.json", asdict(old))
+    asked = ["reproduce", "table3", "--dataset", "wn18rr", "--system", "hale-rotl"]
+    listed = hale(*asked, "--list", "--out", "results").stdout
+    assert "stale" in next(line for line in listed.splitlines() if f"{old.key} " in line)
+    assert "0.3 h of training left" in listed, "two cells of 600 s"
+
+
 def test_the_status_of_the_plan(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     found = as_json(hale("reproduce", "--status", "--out", "results", "--json"))
@@ -47,7 +67,7 @@ def test_the_status_of_the_plan(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert "wn18rr-hale-rotl-32-s2-x1" in listed.stdout
     refused = hale("reproduce", "table3", "--tune")
     assert refused.exit_code == 2
-    assert "--recipes" in refused.stderr
+    assert "--source" in refused.stderr
 
 
 def test_cells_that_fail_are_told_by_one_error(

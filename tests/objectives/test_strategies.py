@@ -164,12 +164,20 @@ def test_the_penalty_hands_on_what_is_known(graph: Graph) -> None:
 
 
 RATE = ("learning_rate", 0.0005, 0.05, True)
+GENERAL: list[tuple[object, ...]] = [
+    ("near", 0.0, 0.9, False),
+    ("decay", 0.2, 1.0, False),
+    ("dropout", 0.0, 0.05, 0.1, 0.2, 0.3, 0.5),
+    ("penalty", 0.0, 0.0005, 0.005, 0.05),
+    ("penalty_power", 2.0, 3.0),
+]
 SAMPLED: list[tuple[object, ...]] = [
-    ("batch_size", 256, 512, 1024, 2048),
+    ("batch_size", 256, 512, 1024, 2048, 4096),
     ("negatives", 50, 128, 256, 512),
     ("margin", 0.0, 9.0, False),
     RATE,
     ("init_scale", 0.02, 0.3, True),
+    *GENERAL,
 ]
 SPACES: dict[str, list[tuple[object, ...]]] = {
     "hale": [
@@ -188,13 +196,14 @@ SPACES: dict[str, list[tuple[object, ...]]] = {
         ("dropout", 0.0, 0.05, 0.1, 0.2, 0.3),
     ],
     "samneg": SAMPLED,
-    "advneg": SAMPLED,
+    "advneg": [*SAMPLED, ("temperature", 0.25, 0.5, 1.0, 2.0)],
     "allneg": [
-        ("batch_size", 128, 256, 512, 1024),
+        ("batch_size", 128, 256, 512, 1024, 2048, 4096),
+        ("block", 0.02, 0.05, 0.1, 0.2, 0.4, 1),
+        ("leave_out_known", False, True),
         RATE,
         ("init_scale", 0.005, 0.3, True),
-        ("dropout", 0.0, 0.1, 0.2, 0.3, 0.5),
-        ("penalty", 1e-5, 0.1, True),
+        *GENERAL,
     ],
     "allneg-square": [],
     "nonneg": [
@@ -202,6 +211,7 @@ SPACES: dict[str, list[tuple[object, ...]]] = {
         ("weight", 0.05, 20.0, True),
         ("learning_rate", 0.0001, 0.05, True),
         ("init_scale", 0.02, 0.3, True),
+        *GENERAL,
     ],
 }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from hale.lab.paper import Entry
 
 RESULTS = Path("docs/results")
-RECIPES = Path("src/hale/settings/recipes")
+SOURCE = Path("src/hale")
 PLANNED = "planned"
 
 
@@ -25,8 +26,9 @@ def reproduce(
     what: Annotated[
         str | None,
         typer.Argument(
-            help="table3, table4, table5, figure2, figure3, figure4, improvements, or planned: "
-            "all cells of the plan that are missing or stale, each at its share of the time.",
+            help="table3, table4, table5, figure2, figure3, figure4, improvements, best, or "
+            "planned: all cells of the plan that are missing or stale, each at its share of "
+            "the time.",
             metavar="WHAT",
         ),
     ] = None,
@@ -41,7 +43,7 @@ def reproduce(
     ] = 1.0,
     seeds: Annotated[int, typer.Option("--seeds", help="Number of seeds.", min=1)] = 1,
     recipe: Annotated[
-        str, typer.Option("--recipe", help="auto (tuned settings), paper or none.")
+        str, typer.Option("--recipe", help="auto (as each table has it), paper or none.")
     ] = "auto",
     results: Annotated[
         Path, typer.Option("--out", help="Folder of the page, its figures and cells/.")
@@ -63,18 +65,19 @@ def reproduce(
     ] = False,
     search: Annotated[
         bool,
-        typer.Option("--tune", help="Search the settings of the rows, all alike, into --recipes."),
+        typer.Option("--tune", help="Search the settings of the rows, all alike, into --source."),
     ] = False,
-    recipes: Annotated[
-        Path, typer.Option("--recipes", help="Folder of the recipes that --tune writes.")
-    ] = RECIPES,
+    source: Annotated[
+        Path, typer.Option("--source", help="The package's own folder, which --tune writes into.")
+    ] = SOURCE,
     as_json: Json = False,
 ) -> None:
     """Fill a table or figure of the paper, or a slice of it, and render what is finished.
 
     Each system is a cell: a file with its settings, seed, machine, commit, curve and metrics, and
     one with the ranks of its triples. Finished cells are skipped, stale ones are made again, and a
-    cell that was killed goes on where it stopped. So does a search (--tune).
+    cell that was killed goes on where it stopped. So does a search (--tune). The rows of the
+    paper's tables have their settings by such searches, improvements and best by recipes.
     """
     from dataclasses import replace
 
@@ -82,7 +85,7 @@ def reproduce(
     from hale.cli.reproduction import run_searches, show_status
     from hale.lab.paper import EXPERIMENTS, fill, is_current, read_cells
     from hale.lab.paper.page import write_page
-    from hale.lab.paper.plan import planned
+    from hale.lab.paper.plan import planned, state_of
     from hale.settings.recipes import NAMES
 
     if recipe not in NAMES:
@@ -127,11 +130,14 @@ def reproduce(
         wanted = {entry.cell for entry in chosen}
         cells = {c.key(seed, x): (c, seed, x) for c, seed, x in planned() if c in wanted}
     if search:
-        run_searches([cell for cell, _, _ in cells.values()], work, recipes)
+        run_searches([cell for cell, _, _ in cells.values()], work, source)
         return
     finished = read_cells(results / "cells")
     if only_list:
-        _list({k: c.seconds * share for k, (c, _, share) in cells.items()}, set(finished))
+        states = {
+            key: state_of(c, finished[key]) for key, (c, _, _) in cells.items() if key in finished
+        }
+        _list({k: c.seconds * share for k, (c, _, share) in cells.items()}, states)
         return
     failed: list[str] = []
     if not render:
@@ -178,12 +184,10 @@ def _names(text: str) -> tuple[str, ...]:
     return tuple(part.strip() for part in text.split(",") if part.strip())
 
 
-def _list(seconds: dict[str, float], finished: set[str]) -> None:
+def _list(seconds: dict[str, float], states: Mapping[str, str]) -> None:
     from hale.cli.tables import listing
 
-    lines = [
-        (key, f"{time:,.0f}", "yes" if key in finished else "") for key, time in seconds.items()
-    ]
-    out.print(listing(("cell", "seconds", "finished"), lines, right=["seconds"]))
-    left = sum(time for key, time in seconds.items() if key not in finished)
+    lines = [(key, f"{time:,.0f}", states.get(key, "")) for key, time in seconds.items()]
+    out.print(listing(("cell", "seconds", "state"), lines, right=["seconds"]))
+    left = sum(time for key, time in seconds.items() if states.get(key) != "finished")
     out.print(f"{len(seconds)} cells, {left / 3600:.1f} h of training left")

@@ -49,22 +49,23 @@ def show_status(results: Path, *, as_json: bool) -> None:
     out.print(f"{len(searches)} searches left, {searching:.1f} h at most (planned --tune)")
 
 
-def run_searches(cells: Iterable[Cell], work: Path, recipes: Path) -> None:
+def run_searches(cells: Iterable[Cell], work: Path, source: Path) -> None:
     """Search the settings of cells' rows, each once; those that are done are left alone."""
-    from hale.lab.paper.searches import TRIALS, run_search, search_of
+    from hale.lab.paper.run_search import run_search
+    from hale.lab.paper.searches import TRIALS, search_of
 
-    if not recipes.is_dir():
-        raise InputError(f"{recipes} is no folder: name that of the recipes (--recipes).")
+    if not (source / "lab" / "paper").is_dir():
+        raise InputError(f"{source} is not hale's own folder, src/hale: name it (--source).")
     searches = {found.key: found for cell in cells if (found := search_of(cell)) is not None}
     for number, (key, search) in enumerate(searches.items(), start=1):
         err.print(f"{number}/{len(searches)} {key}", end=": ")
-        if search.is_done(recipes):
+        if search.is_done(source):
             err.print("searched before")
             continue
         err.print(f"{TRIALS} trials of {search.trial:g} s")
         try:
-            tuned = run_search(search, work=work, folder=recipes, announce=err.print)
+            tuned = run_search(search, work=work, home=source, announce=err.print)
         except HaleError as error:  # the other rows can be searched all the same
             err.print(f"error: {error}", style="red")
             continue
-        out.print(f"{key}: validation MRR {tuned.mrr:.4f}, in {search.file(recipes)}")
+        out.print(f"{key}: validation MRR {tuned.mrr:.4f}, in {search.file(source)}")

@@ -11,6 +11,7 @@ from torch.nn.functional import softplus
 from hale.objectives.samneg import SamNeg
 from hale.objectives.scoring import Scoring, scoring_of
 from hale.settings import Settings
+from hale.settings.space import Choice, Space
 
 
 class AdvNeg(SamNeg):
@@ -19,7 +20,7 @@ class AdvNeg(SamNeg):
         loss = mean_p [-log sigma(f_p + margin) + sum_k w_pk -log sigma(-f_pk - margin)]
 
     The weights are constants to the gradient. The margin is RotatE's: f_p + margin
-    = margin - d^2; biases are those that a model comes with.
+    = margin - d^2. Biases are trained as under SamNeg and for the same reason, by Chami et al. too.
     """
 
     name = "advneg"
@@ -32,9 +33,11 @@ class AdvNeg(SamNeg):
         "leave_out_known": False,
         "batch_size": 1024,
         "margin": 1.0,
+        "biases": True,
     }
     by_dot: ClassVar[Mapping[str, object]] = {"margin": 0.0}  # it can be anything by itself
-    activated: ClassVar[Mapping[str, object]] = {}
+    activated: ClassVar[Mapping[str, object]] = {"biases": False, "gamma": 10.0}
+    space: ClassVar[Space] = (*SamNeg.space, Choice("temperature", (0.25, 0.5, 1.0, 2.0)))
 
     def __init__(
         self,

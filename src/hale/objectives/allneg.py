@@ -20,7 +20,7 @@ from hale.objectives.left_out import LeftOut, left_out, required
 from hale.objectives.scoring import Scoring, scoring_of
 from hale.objectives.weighing import weighted_mean
 from hale.settings import Settings
-from hale.settings.space import Choice, Float, Space
+from hale.settings.space import GENERAL, Choice, Float, Space
 
 
 class Sums(TypedDict):
@@ -55,12 +55,15 @@ class AllNeg(Objective):
         "batch_size": 128,  # every positive of it sums over all entities
     }
     by_dot: ClassVar[Mapping[str, object]] = {"batch_size": 512, "learning_rate": 0.003}
+    # of N scores from 0 to -gamma the target has no more than exp(gamma) / (exp(gamma) + N)
+    activated: ClassVar[Mapping[str, object]] = {"gamma": 10.0}
     space: ClassVar[Space] = (
-        Choice("batch_size", (128, 256, 512, 1024)),
+        Choice("batch_size", (128, 256, 512, 1024, 2048, 4096)),
+        Choice("block", (0.02, 0.05, 0.1, 0.2, 0.4, 1)),  # a share; 1 is all
+        Choice("leave_out_known", (False, True)),
         Float("learning_rate", 0.0005, 0.05, log=True),
         Float("init_scale", 0.005, 0.3, log=True),
-        Choice("dropout", (0.0, 0.1, 0.2, 0.3, 0.5)),
-        Float("penalty", 1e-5, 0.1, log=True),
+        *GENERAL,
     )
     paper_space: ClassVar[Space] = (
         Choice("learning_rate", (0.0005, 0.001, 0.005)),

@@ -15,7 +15,7 @@ from hale.objectives.base import Loss, Objective
 from hale.objectives.scoring import Scoring, scoring_of
 from hale.objectives.weighing import weighted_mean
 from hale.settings import Settings
-from hale.settings.space import Choice, Float, Space
+from hale.settings.space import GENERAL, Choice, Float, Space
 
 
 class NonNeg(Objective):
@@ -47,6 +47,7 @@ class NonNeg(Objective):
         Float("weight", 0.05, 20.0, log=True),
         Float("learning_rate", 0.0001, 0.05, log=True),
         Float("init_scale", 0.02, 0.3, log=True),
+        *GENERAL,
     )
 
     def __init__(self, scoring: Scoring, *, weight: float = 1.0) -> None:

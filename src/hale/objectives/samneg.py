@@ -17,7 +17,7 @@ from hale.objectives.base import Loss, Objective
 from hale.objectives.scoring import Scoring, scoring_of
 from hale.objectives.weighing import weighted_mean
 from hale.settings import Settings
-from hale.settings.space import Choice, Float, Space
+from hale.settings.space import GENERAL, Choice, Float, Space
 
 
 class SamNeg(Objective):
@@ -45,13 +45,14 @@ class SamNeg(Objective):
         "batch_size": 1024,
         "biases": True,
     }
-    activated: ClassVar[Mapping[str, object]] = {"biases": False, "margin": 1.0}
+    activated: ClassVar[Mapping[str, object]] = {"biases": False, "margin": 1.0, "gamma": 10.0}
     space: ClassVar[Space] = (
-        Choice("batch_size", (256, 512, 1024, 2048)),
+        Choice("batch_size", (256, 512, 1024, 2048, 4096)),
         Choice("negatives", (50, 128, 256, 512)),
         Float("margin", 0.0, 9.0),
         Float("learning_rate", 0.0005, 0.05, log=True),
         Float("init_scale", 0.02, 0.3, log=True),
+        *GENERAL,
     )
     paper_space: ClassVar[Space] = (
         Choice("negatives", (50, 256, 512)),

@@ -25,3 +25,12 @@ class Choice:
 
 Dimension = Float | Choice
 Space = tuple[Dimension, ...]
+
+# What any strategy has a use for beside its own settings.
+GENERAL: Space = (
+    Float("near", 0.0, 0.9),
+    Float("decay", 0.2, 1.0),
+    Choice("dropout", (0.0, 0.05, 0.1, 0.2, 0.3, 0.5)),
+    Choice("penalty", (0.0, 0.0005, 0.005, 0.05)),
+    Choice("penalty_power", (2.0, 3.0)),
+)

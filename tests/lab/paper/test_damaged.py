@@ -15,7 +15,7 @@ from hale.lab.paper import read_cells
 from hale.lab.paper.damaged import read_or_miss
 from hale.lab.paper.figures import read_points
 from hale.lab.paper.rank_files import (
-    RankPair,
+    Ranks,
     read_ranks,
     read_triples,
     write_ranks,
@@ -31,7 +31,8 @@ KEY = "wn18rr-hale-rotl-32-s0-x0.1"
 def cells(tmp_path: Path) -> Path:
     """A cell as it lies beside the docs, with ranks of five test triples."""
     shutil.copy(KEPT / f"{KEY}.json", tmp_path)
-    write_ranks(tmp_path, KEY, RankPair(np.array([1, 2, 2.5, 4, 1, 1, 1, 5, 2, 10.0])))
+    ranks = np.array([1, 2, 2.5, 4, 1, 1, 1, 5, 2, 10.0])
+    write_ranks(tmp_path, KEY, Ranks(ranks, ranks + 0.5, None, ranks[:4]))
     write_triples(tmp_path, "wn18rr", replace(ring(24), test=ring(24).train[:5]))
     return tmp_path
 
@@ -41,7 +42,10 @@ def test_what_is_whole_is_read_without_a_word(cells: Path) -> None:
     ranks, triples = read_ranks(cells, KEY), read_triples(cells, "wn18rr")
     assert ranks is not None
     assert triples is not None
-    assert ranks.alone.tolist() == [1, 2, 2.5, 4, 1, 1, 1, 5, 2, 10]
+    assert ranks.headline.tolist() == [1, 2, 2.5, 4, 1, 1, 1, 5, 2, 10]
+    assert ranks.plain.tolist() == [1.5, 2.5, 3, 4.5, 1.5, 1.5, 1.5, 5.5, 2.5, 10.5]
+    assert ranks.ruled is None
+    assert ranks.valid.tolist() == [1, 2, 2.5, 4]
     assert triples.relations.tolist() == ring(24).train[:5, 1].tolist()
     assert triples.seen.all()
 
@@ -67,20 +71,26 @@ def test_a_damaged_cell_counts_as_missing(cells: Path, change: str | dict[str, o
 @pytest.mark.parametrize(
     "arrays",
     [
-        {},
-        {"alone": np.array([[2, 2]], np.uint16)},
-        {"alone": np.array([2, 2, 2], np.uint16)},  # of one direction, and a half
-        {"alone": np.array([2, 0], np.uint16)},
-        {"alone": np.array([2.0, 2.0])},
-        {"alone": np.array([], np.uint16)},
-        {"alone": np.array([2, 2], np.uint16), "ruled": np.array([2, 2, 2, 2], np.uint16)},
+        {"headline": np.array([[2, 2]], np.uint16)},
+        {"headline": np.array([2, 2, 2], np.uint16)},  # of one direction, and a half
+        {"headline": np.array([2, 0], np.uint16)},
+        {"headline": np.array([2.0, 2.0])},
+        {"headline": np.array([], np.uint16)},
+        {"ruled": np.array([2, 2, 2, 2], np.uint16)},  # of other triples
+        {"plain_less_headline": np.array([0, 0], np.uint16)},
+        {"plain_less_headline": np.array([0, -1], np.int32)},  # a rank of a half
     ],
     ids=str,
 )
 def test_ranks_that_are_none_count_as_missing(
     cells: Path, arrays: dict[str, np.ndarray[tuple[int, ...], np.dtype[np.uint16]]]
 ) -> None:
-    np.savez_compressed(cells / "ranks" / f"{KEY}.npz", allow_pickle=False, **arrays)
+    two = np.array([2, 2], np.uint16)
+    whole = {"headline": two, "valid": two, "plain_less_headline": np.array([0, 0], np.int32)}
+    path = cells / "ranks" / f"{KEY}.npz"
+    np.savez_compressed(path, allow_pickle=False, **whole)
+    assert read_ranks(cells, KEY) is not None
+    np.savez_compressed(path, allow_pickle=False, **(whole | arrays))
     with pytest.warns(HaleWarning, match=rf"{KEY}\.npz is damaged"):
         assert read_ranks(cells, KEY) is None
 

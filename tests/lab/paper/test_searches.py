@@ -8,12 +8,18 @@ from pathlib import Path
 
 import pytest
 
+import hale.lab.paper.run_search as run_module
 import hale.lab.paper.searches as module
 from hale.data.graph import Graph
 from hale.lab.paper import EXPERIMENTS, read_cells
-from hale.lab.paper.plan import planned, searches_left, seeds_of, share_of, standing
-from hale.lab.paper.searches import Search, run_search, search_of, with_table
+from hale.lab.paper.plan import AVAILABLE, planned, searches_left, seeds_of, shares_of, standing
+from hale.lab.paper.run_search import run_search, with_table
+from hale.lab.paper.searches import SEARCHED, TRIALS, Search, search_of
+from hale.runs.systems import check, complete
 from hale.settings.recipes import read_recipe, settings_in
+from hale.training.trainer import Trainer
+from hale.training.tune.points import as_settings, space_for, starting_points
+from hale.training.tune.search import SPACE_VERSION
 
 
 def row(table: str, dataset: str, name: str, group: str | None = None) -> Search | None:
@@ -26,7 +32,7 @@ def row(table: str, dataset: str, name: str, group: str | None = None) -> Search
 
 
 def test_which_rows_have_a_search_of_their_own() -> None:
-    """What takes one part from HaLE keeps its settings; another activation is searched again."""
+    """What takes one part from HaLE has its settings; another activation is searched again."""
     names = {
         name: None if (found := row("table5", "wn18rr", name)) is None else found.table
         for name in (
@@ -35,26 +41,90 @@ def test_which_rows_have_a_search_of_their_own() -> None:
         )
     }
     assert names == {
-        "HaLE-RotL": None,  # squared, as the paper's: of HaLE's settings otherwise
-        "w/o Activation": "hale.rotl.identity",
-        "w/o PosSquare": None,
-        "w/o RelRatio": None,
-        "HA + SamNeg": "samneg.rotl.hanon",
-        "HA + AllNeg": "allneg.rotl.hanon",
+        "HaLE-RotL": "hale-rotl-square-32",
+        "w/o Activation": "hale-rotl-identity-square-32",
+        "w/o PosSquare": "hale-rotl-square-32",
+        "w/o RelRatio": "hale-rotl-square-32",
+        "HA + SamNeg": "samneg-rotl-hanon-32",
+        "HA + AllNeg": "allneg-rotl-hanon-32",
     }
     bare = row("table5", "wn18rr", "w/o Activation")
     assert bare is not None
     assert ("square", True) in bare.held, "as the row that it is compared with"
-    whole = row("table5", "fb15k-237", "HaLE-RotL")
-    assert whole is not None
-    assert whole.table == "hale.rotl"
     high = row("table4", "codex-s", "RotE", "SamNeg")
     assert high is not None
-    assert high.table == "samneg.rote.d256"
+    assert (high.table, high.file(Path()).name) == ("samneg-rote-256", "codex-s.toml")
     paper = row("table3", "wn18rr", "RotE", "HaLE as in the paper")
     assert paper is not None
     assert (paper.table, paper.file(Path()).name) == ('"wn18rr".hale.rote', "paper.toml")
-    assert all(search_of(e.cell) is not None for e in EXPERIMENTS["table3"].entries)
+
+
+def test_no_row_of_the_paper_has_settings_that_its_rivals_could_not_have() -> None:
+    """All of them by a search, and none by a recipe of hale train; the others by those alone."""
+    for name in ("table3", "table4", "table5", "figure3", "figure4"):
+        for entry in EXPERIMENTS[name].entries:
+            assert entry.cell.recipe in (SEARCHED, "paper")
+            assert search_of(entry.cell) is not None, entry.cell.system
+            asked = entry.cell.settings(0, 1.0)
+            assert asked["recipe"] in ("none", "paper")
+    for name in ("improvements", "best"):
+        recipes = {entry.cell.recipe for entry in EXPERIMENTS[name].entries}
+        assert recipes == ({"auto", "paper"} if name == "improvements" else {"auto"})
+
+
+def test_a_row_without_its_search_has_its_strategys_defaults(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """HaLE on WN18RR too: neither its recipe, nor the rule, nor what long runs take."""
+    monkeypatch.setattr(module, "HOME", tmp_path)
+    entry = EXPERIMENTS["table3"].select(("wn18rr",), ("rotl",), ("hale",))[0]
+    made = complete(None, **entry.cell.settings(0, 1.0))
+    plain = complete(None, recipe="none", model="rotl", strategy="hale", budget=600)
+    assert made.model_dump() == plain.model_dump()
+    search = search_of(entry.cell)
+    assert search is not None
+    lines = f"trials = {TRIALS}\ntrial = 30\nspace = {SPACE_VERSION}\ngamma = 7.5\n"
+    for text, gamma in (
+        (f"[hale-rotl-32]\nfound = 'so'\n{lines}", 7.5),
+        (f"[hale-rotl-32]\n{lines.replace(f'= {TRIALS}', '= 25')}", plain.gamma),
+        (f"[hale-rotl-32]\n{lines.replace('trial = 30', 'trial = 60')}", plain.gamma),
+        (f"[hale-rotl-32]\n{lines.replace('space = ', 'space = 9')}", plain.gamma),
+        (f"[hale-rotl-256]\n{lines}", plain.gamma),
+    ):
+        search.file().parent.mkdir(parents=True, exist_ok=True)
+        search.file().write_text(text)
+        read_recipe.cache_clear()
+        assert search.is_done() == (gamma == 7.5)
+        made = complete(None, **entry.cell.settings(0, 1.0))
+        assert made.gamma == gamma
+        assert made.model_copy(update={"gamma": plain.gamma}) == plain
+    read_recipe.cache_clear()
+
+
+@pytest.mark.filterwarnings("ignore::hale.errors.HaleWarning")  # of blocks of ten entities
+def test_where_every_search_begins_can_be_trained(graph: Graph) -> None:
+    """Each of its starting points goes together, and one with all moved goes a step."""
+    searches = {
+        (found.strategy, found.model, found.held): found
+        for experiment in EXPERIMENTS.values()
+        for entry in experiment.entries
+        if (found := search_of(entry.cell)) is not None and found.recipe == SEARCHED
+    }
+    assert len(searches) >= 4 + 5 + 5 + 5 + 5 + 2
+    for search in searches.values():
+        named = {"strategy": search.strategy, "model": search.model, "dim": 8, "recipe": "none"}
+        named |= dict(search.held)
+        began = complete(graph, **named)
+        held = dict(search.held)
+        first, *steps = starting_points(began, space_for(graph, began), 24, fixed=held)
+        assert len(steps) >= TRIALS - 1, "enough for a search"
+        last: dict[str, object] = {}
+        for step in steps:
+            check(complete(graph, **{**as_settings(step), **named}))
+            last |= {name: step[name] for name in step if step[name] != first[name]}
+        moved = {**as_settings({**first, **last}), **named, "epochs": 1, "batch_size": 64}
+        moved |= {"queries": 8} if "queries" in moved else {}
+        Trainer(graph, complete(graph, **moved)).fit()
 
 
 def test_a_table_is_put_in_or_replaced() -> None:
@@ -69,28 +139,33 @@ def test_a_table_is_put_in_or_replaced() -> None:
     }
 
 
-@pytest.mark.parametrize("recipe", ["auto", "paper"])
-def test_a_search_is_written_into_the_recipe(
+@pytest.mark.parametrize("recipe", [SEARCHED, "paper"])
+def test_a_search_is_written_down(
     graph: Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, recipe: str
 ) -> None:
-    monkeypatch.setattr(module, "load_quietly", lambda _: graph)
+    monkeypatch.setattr(run_module, "load_quietly", lambda _: graph)
+    monkeypatch.setattr(run_module, "TRIALS", 3)
     monkeypatch.setattr(module, "TRIALS", 3)
     monkeypatch.setattr(module, "TRIAL_SECONDS", {"tiny": 0.2})
+    (tmp_path / "settings" / "recipes").mkdir(parents=True)
     search = Search("tiny", "hale", "transe", 4, recipe)
     monkeypatch.setattr(module, "LOW", 4)
     assert not search.is_done(tmp_path)
-    found = run_search(search, work=tmp_path / "runs", folder=tmp_path)
+    found = run_search(search, work=tmp_path / "runs", home=tmp_path)
     assert found.trials == 3
     assert search.is_done(tmp_path)
-    assert search.record(tmp_path) == (3, 0.2)
     content = read_recipe(search.file(tmp_path))
-    tables = content["tiny"] if recipe == "paper" else content
-    values = settings_in(tables, "hale", "transe")
-    assert values.items() <= {**values, **dict(found.values)}.items()
     if recipe == "paper":
+        values = settings_in(content["tiny"], "hale", "transe")
         assert values["alpha"] in (0.05, 0.1, 0.2)
         assert values["gamma"] in (5.0, 10.0, 20.0)
         assert values["learning_rate"] in (0.0005, 0.001, 0.005)
+    else:
+        values = search.values(tmp_path)
+        assert "transe-4" in content["hale-transe-4"]["found"]
+        assert not values.keys() & {"found", "trials", "trial", "space"}
+    told = {**dict(found.values), **values}
+    assert values.keys() == told.keys()
     more = replace(search, dim=8)
     assert not more.is_done(tmp_path), "another dimension has a table of its own"
 
@@ -104,19 +179,42 @@ def test_the_plan() -> None:
     assert "wn18rr-samneg-rotl-32-s0-x1" in keys
     assert "fb15k-237-advneg-murp-32-s0-x0.25" in keys
     assert not any(key.startswith("codex-l") for key in keys)
+    for key in ("wn18rr-hale-rotl", "wn18rr-hale-rotl-60s", "codex-m-hale-affine"):
+        assert {f"{key}-32-auto-s{seed}-x1" for seed in range(3)} <= set(keys), key
+    assert "codex-s-allneg-complex-256-auto-s2-x1" in keys
     entry = EXPERIMENTS["table4"].select(("codex-m",), ("rote",), ("hale",))[0]
-    assert (share_of("table4", entry), seeds_of("table4", entry)) == (1.0, 3)
+    assert shares_of("table4", entry) == (1.0, 0.25)
+    assert [seeds_of("table4", entry, scale) for scale in (1.0, 0.25)] == [3, 1]
     rival = EXPERIMENTS["table4"].select(("codex-m",), ("rote",), ("samneg",))[0]
-    assert (share_of("table4", rival), seeds_of("table4", rival)) == (0.25, 1)
+    assert (shares_of("table4", rival), seeds_of("table4", rival, 0.25)) == ((0.25,), 1)
+
+
+def test_every_rival_meets_hale_at_its_share() -> None:
+    """With its own model where HaLE has one in the table, as the paired test asks."""
+    for name in ("table3", "table4", "table5"):
+        entries = [e for e in EXPERIMENTS[name].entries if e.cell.dataset in AVAILABLE]
+        has: dict[tuple[str, float], set[object]] = {}
+        for entry in entries:
+            values = dict(entry.cell.values)
+            if values["strategy"] == "hale" and entry.cell.recipe == SEARCHED:
+                for scale in shares_of(name, entry):
+                    has.setdefault((entry.cell.dataset, scale), set()).add(values["model"])
+        whole = {model for models in has.values() for model in models}
+        for entry in entries:
+            model = dict(entry.cell.values)["model"]
+            for scale in shares_of(name, entry):
+                met = has[entry.cell.dataset, scale]
+                assert model in met or model not in whole, (name, entry.cell.system, scale)
 
 
 def test_how_the_plan_stands(tmp_path: Path) -> None:
-    stands = standing(read_cells(tmp_path), recipes=tmp_path)
+    stands = standing(read_cells(tmp_path), home=tmp_path)
     assert {wanted.state for wanted in stands} == {"missing"}
     assert all(w.seconds == w.cell.seconds * w.scale for w in stands)
     by_key = {wanted.key: wanted for wanted in stands}
     assert not by_key["wn18rr-samneg-rotl-32-s0-x1"].fair
-    assert by_key["wn18rr-hale-rotl-no-scale-32-s0-x1"].fair, "it has the settings of another row"
+    assert not by_key["wn18rr-hale-rotl-no-scale-32-s0-x1"].fair, "its settings are another row's"
+    assert by_key["wn18rr-hale-rotl-32-auto-s0-x1"].fair, "of a recipe, and not compared"
     left = searches_left(tmp_path)
     assert len({search.key for search in left}) == len(left)
     assert {search.strategy for search in left} >= {"hale", "samneg", "allneg", "advneg", "nonneg"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hale.lab.paper.significance import FLIPS, by_triple, interval, paired
+from hale.lab.paper.significance import FLIPS, by_triple, holm, interval, paired
 
 
 def test_a_triple_has_the_mean_of_its_directions_and_seeds() -> None:
@@ -43,3 +43,11 @@ def test_p_by_all_flips_of_few_triples() -> None:
     """Of three differences 1, 1 and 1 two of eight flips are as far from 0: all or none turned."""
     found = paired(np.ones(3), np.zeros(3))
     assert found.p == pytest.approx(2 / 8, abs=0.03)
+
+
+def test_holms_correction() -> None:
+    """Of three: .01 x 3, then .02 x 2, then .04 x 1; none below one before it, none above 1."""
+    assert holm([0.04, 0.01, 0.02]) == pytest.approx([0.04, 0.03, 0.04])
+    assert holm([0.01, 0.9, 0.8]) == pytest.approx([0.03, 1.0, 1.0])
+    assert holm([0.004]) == [0.004]
+    assert holm([]) == []

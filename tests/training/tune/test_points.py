@@ -10,6 +10,7 @@ import pytest
 from hale.data.graph import Graph
 from hale.errors import InputError
 from hale.objectives import OBJECTIVES, HaLE
+from hale.runs.score_kind import has_biases
 from hale.runs.systems import complete
 from hale.settings.space import Choice, Float
 from hale.training.tune.points import as_settings, space_for, starting_points, suggest
@@ -19,7 +20,28 @@ SEARCHED = [name for name, strategy in OBJECTIVES.items() if strategy.space]
 
 def test_strategies_with_a_space() -> None:
     assert SEARCHED == ["hale", "samneg", "advneg", "allneg", "nonneg"]
-    assert OBJECTIVES["advneg"].space == OBJECTIVES["samneg"].space
+
+
+def test_rivals_may_move_what_hale_may() -> None:
+    """All that is no part of HaLE's own loss; and the sampled ones have as much as each other."""
+    spaces = {name: {one.name for one in OBJECTIVES[name].space} for name in SEARCHED}
+    own = {"queries", "gamma", "gamma_two_way", "beta", "square", "weight", "block"}
+    for name in SEARCHED:
+        assert spaces["hale"] - own <= spaces[name], name
+    for name in SEARCHED[1:]:
+        assert {"penalty", "penalty_power"} <= spaces[name], name
+    assert spaces["advneg"] - spaces["samneg"] == {"temperature"}
+    assert spaces["allneg"] >= {"block", "leave_out_known"}
+    for strategy in ("samneg", "advneg"):
+        assert has_biases(complete(strategy=strategy, model="rote", recipe="none"))
+        assert not has_biases(complete(strategy=strategy, model="rote", activation="hanon"))
+
+
+def test_no_trial_moves_the_power_of_no_penalty(graph: Graph) -> None:
+    for model, moved in (("rote", 0), ("complex", 1)):  # ComplEx comes with a penalty
+        began = complete(graph, strategy="allneg", model=model)
+        first, *steps = starting_points(began, space_for(graph, began), 24)
+        assert sum(step["penalty_power"] != first["penalty_power"] for step in steps) == moved
 
 
 class Asked:
@@ -61,7 +83,8 @@ def test_every_space_names_settings_and_starts_at_what_there_is(strategy: str) -
         assert value == settings[name], name
     changed = [[name for name in start if step[name] != start[name]] for step in steps]
     assert {len(names) for names in changed} == {1}, "one setting each"
-    assert {names[0] for names in changed} == set(start), "and every one"
+    idle = {"penalty_power"} if start.get("penalty") == 0 else set()
+    assert {names[0] for names in changed} == set(start) - idle, "and every one"
 
 
 def test_a_model_has_a_space_of_its_own(graph: Graph) -> None:
@@ -127,6 +150,42 @@ def test_an_activation_brings_its_bound_and_takes_it_away(graph: Graph) -> None:
     names = {one.name for one in space_for(graph, complete(graph, activation="identity"))}
     assert names.isdisjoint({"gamma", "gamma_two_way", "beta"})
     assert {"weight", "learning_rate"} <= names
+
+
+@pytest.mark.parametrize("strategy", ["samneg", "advneg", "allneg"])
+def test_the_papers_bounds_are_all_tried_at_once(graph: Graph, strategy: str) -> None:
+    """Ten, as the strategy has it under an activation, then five and twenty, then the rest."""
+    began = complete(graph, strategy=strategy, activation="hanon")
+    assert began.gamma == 10.0
+    first, *steps = starting_points(began, space_for(graph, began), 24)
+    assert first["gamma"] == 10.0
+    assert [step["gamma"] for step in steps[:2]] in ([5.0, 20.0], [20.0, 5.0])
+    assert {step["gamma"] for step in steps[2:]} == {10.0}
+    told = starting_points(began, space_for(graph, began), 24, fixed=["gamma"])
+    assert {step["gamma"] for step in told} == {10.0}
+
+
+@pytest.mark.parametrize(
+    ("activation", "moved"),
+    [
+        ("hanon", {"gamma", "gamma_two_way", "beta"}),
+        ("halin", {"gamma", "gamma_two_way", "beta"}),
+        ("sigmoid", {"gamma", "gamma_two_way"}),
+        ("xexp", set()),
+        ("double", set()),
+        ("arctanh", set()),
+        ("identity", set()),
+    ],
+)
+def test_no_trial_is_spent_on_what_an_activation_has_not(
+    graph: Graph, activation: str, moved: set[str]
+) -> None:
+    mutual = replace(graph, train=np.array([[0, 0, 1], [1, 0, 0]]))
+    for recipe in ("none", "paper"):
+        settings = complete(mutual, activation=activation, recipe=recipe)
+        names = {one.name for one in space_for(mutual, settings)}
+        shape = {"gamma", "gamma_two_way", "beta"} if recipe == "none" else {"gamma"}
+        assert names & {"gamma", "gamma_two_way", "beta"} == moved & shape
 
 
 @pytest.mark.parametrize("strategy", ["hale", "samneg", "advneg", "allneg"])

@@ -55,7 +55,7 @@ def test_a_search_is_found_again_by_its_name(graph: Graph, tmp_path: Path) -> No
     tune(graph, out=tmp_path, budget=0.1, trial_seconds=0.2, dim=4, threads=None, beta=2.5)
     backend = optuna.storages.journal.JournalFileBackend(str(tmp_path / JOURNAL))
     (name,) = optuna.study.get_all_study_names(optuna.storages.JournalStorage(backend))
-    assert name == f"{graph.name}-hale-rotl-4-0.2s-10-beta=2.5-dim=4"
+    assert name == f"{graph.name}-hale-rotl-4-0.2s-11-beta=2.5-dim=4"
 
 
 def test_ctrl_c_ends_a_search_without_a_traceback(

@@ -16,7 +16,8 @@ from hale.engine.activations import ACTIVATIONS, Activation, make_activation
 from hale.errors import MissingExtraError
 from hale.lab.paper.cells import Filled
 from hale.lab.paper.damaged import read_or_miss
-from hale.lab.paper.experiments import BETAS, CURVE_SETS, Entry, Experiment
+from hale.lab.paper.declaration import Entry, Experiment
+from hale.lab.paper.experiments import BETAS, CURVE_SETS
 from hale.lab.paper.table_rows import longest
 from hale.runs.run import Run
 
@@ -64,14 +65,24 @@ def draw_functions(target: Path, others: Mapping[str, Activation] = {}) -> None:
     _save(plt, figure, target)
 
 
-def draw_curves(experiment: Experiment, finished: Mapping[str, Filled], target: Path) -> bool:
-    """Figure 3: Hits@10 over seconds, strategies above, activations below; False if no cell is."""
+def draw_curves(
+    experiment: Experiment,
+    finished: Mapping[str, Filled],
+    target: Path,
+    marked: Mapping[str, str] | None = None,
+) -> bool:
+    """Figure 3: Hits@10 over seconds, strategies above, activations below; False if no cell is.
+
+    ``marked`` says of cells, by key, what is wrong with them; their curves are dotted and say so.
+    """
     plt = _pyplot()
     figure, grid = plt.subplots(
         2, len(CURVE_SETS), figsize=(13, 7), layout="constrained", squeeze=False
     )
     drawn = False
     for row, group in enumerate(("strategies", "activations")):
+        names = dict.fromkeys(entry.row for entry in experiment.entries if entry.group == group)
+        colours = {name: f"C{place}" for place, name in enumerate(names)}  # the same in all panels
         for column, dataset in enumerate(CURVE_SETS):
             axes = grid[row][column]
             for entry in experiment.entries:
@@ -82,7 +93,9 @@ def draw_curves(experiment: Experiment, finished: Mapping[str, Filled], target: 
                     continue
                 seconds = [point["seconds"] for point in cell.curve]
                 hits = [point["hits@10"] for point in cell.curve]
-                axes.plot(seconds, hits, label=_label(entry, cell))
+                fault = (marked or {}).get(cell.key, "")
+                style = {"color": colours[entry.row], "linestyle": ":" if fault else "-"}
+                axes.plot(seconds, hits, label=_label(entry, cell, fault), **style)
                 drawn = True
             if not axes.lines:
                 _say(axes, "not run")
@@ -113,8 +126,13 @@ def _handles(axes: Any) -> list[tuple[Any, str]]:
     return list(zip(*axes.get_legend_handles_labels(), strict=True))
 
 
-def _label(entry: Entry, cell: Filled) -> str:
-    return entry.row if cell.scale >= 1 else f"{entry.row} (x {cell.scale:g})"
+def _label(entry: Entry, cell: Filled, fault: str) -> str:
+    told = [f"x {cell.scale:g}"] if cell.scale < 1 else []
+    told += [fault] if fault else []
+    settings = cell.settings
+    squared = settings.get("strategy") != "hale" or settings.get("square", True)
+    name = entry.row if squared else f"{entry.row} §"
+    return f"{name} ({', '.join(told)})" if told else name
 
 
 def project_points(run: Run, target: Path, *, finished: str, seed: int = 0) -> None:
@@ -152,11 +170,11 @@ def _points_in(path: Path) -> dict[str, Any]:
 
 
 def draw_points(
-    experiment: Experiment, places: Mapping[str, tuple[Path, float]], target: Path
+    experiment: Experiment, places: Mapping[str, tuple[Path, str]], target: Path
 ) -> bool:
     """Figure 4: a column per strategy, a row per data set.
 
-    ``places`` maps systems to files of points and the share of the time they were trained for.
+    ``places`` maps systems to files of points and what is to be said of them.
     """
     plt = _pyplot()
     rows = list(dict.fromkeys(entry.cell.dataset for entry in experiment.entries))
@@ -174,9 +192,8 @@ def draw_points(
         if place is None or kept is None:
             _say(axes, "no points")
             continue
-        scale = place[1]
-        if scale < 1:
-            axes.set_title(f"{entry.cell.dataset}, {entry.row} (x {scale:g})", fontsize=9)
+        if place[1]:
+            axes.set_title(f"{entry.cell.dataset}, {entry.row}\n({place[1]})", fontsize=9)
         points = kept["points"]
         axes.scatter(points[:, 0], points[:, 1], s=2, linewidths=0, rasterized=True)
         drawn = True

@@ -10,7 +10,8 @@ from pathlib import Path
 from hale.data.files import make_folder, write_text
 from hale.errors import MissingExtraError
 from hale.lab.paper.cells import Filled, read_cells
-from hale.lab.paper.experiments import EXPERIMENTS, Experiment
+from hale.lab.paper.declaration import Experiment
+from hale.lab.paper.experiments import EXPERIMENTS
 from hale.lab.paper.figures import (
     draw_curves,
     draw_functions,
@@ -41,16 +42,16 @@ def write_page(
     ending = "" if recipe == "auto" else f"-{recipe}"
     experiments = [_under(recipe, experiment) for experiment in EXPERIMENTS.values()]
     figures, notes = {}, []
+    marked = faults_of(experiments, finished)
     for experiment in experiments:
         target = results / f"{experiment.name}{ending}.png"
         try:
-            if _draw(experiment, finished, cells, work, target, points=points):
+            if _draw(experiment, finished, cells, work, target, marked, points=points):
                 figures[experiment.name] = target.name
         except MissingExtraError as error:
             notes.append(f"{experiment.name} was not drawn: {error}")
     page = results / f"reproduction{ending}.md"
     ranks_of = partial(read_ranks, cells)
-    marked = faults_of(experiments, finished)
     text = render_page(experiments, finished, figures, recipe, ranks_of, marked)
     write_text(page, text)
     by_relation = render_relations(experiments, finished, ranks_of, partial(read_triples, cells))
@@ -60,7 +61,7 @@ def write_page(
 
 def faults_of(experiments: Iterable[Experiment], finished: Mapping[str, Filled]) -> dict[str, str]:
     """What is wrong with finished cells, by key: stale ones, and those not searched alike."""
-    declared = {entry.cell for e in experiments if e.kind == "table" for entry in e.entries}
+    declared = {entry.cell for experiment in experiments for entry in experiment.entries}
     found = {}
     for cell in sorted(declared, key=lambda cell: cell.dataset):  # a data set is loaded once
         search = search_of(cell)
@@ -88,6 +89,7 @@ def _draw(
     cells: Path,
     work: Path,
     target: Path,
+    marked: Mapping[str, str],
     *,
     points: bool,
 ) -> bool:
@@ -96,17 +98,23 @@ def _draw(
         draw_functions(target)
         return True
     if experiment.kind == "curves":
-        return draw_curves(experiment, finished, target)
+        return draw_curves(experiment, finished, target, marked)
     if experiment.kind == "points":
-        places = _places(experiment, finished, cells, work, project=points)
+        places = _places(experiment, finished, cells, work, marked, project=points)
         return draw_points(experiment, places, target)
     return False
 
 
 def _places(
-    experiment: Experiment, finished: dict[str, Filled], cells: Path, work: Path, *, project: bool
-) -> dict[str, tuple[Path, float]]:
-    """The files of points by system, and the share of the time; new ones are made if asked."""
+    experiment: Experiment,
+    finished: dict[str, Filled],
+    cells: Path,
+    work: Path,
+    marked: Mapping[str, str],
+    *,
+    project: bool,
+) -> dict[str, tuple[Path, str]]:
+    """The files of points by system, and what is to be said of them; new ones are made if asked."""
     places = {}
     for entry in experiment.entries:
         cell = longest(entry.cell, finished.values())
@@ -121,5 +129,7 @@ def _places(
             project_points(load_run(work / cell.key), place, finished=cell.finished)
             kept = read_points(place)
         if kept is not None:
-            places[f"{cell.dataset}-{cell.system}"] = place, cell.scale
+            told = [f"x {cell.scale:g}"] if cell.scale < 1 else []
+            told += [marked[cell.key]] if cell.key in marked else []
+            places[f"{cell.dataset}-{cell.system}"] = place, ", ".join(told)
     return places

@@ -9,9 +9,9 @@ from typing import Literal
 
 from hale.errors import HaleError
 from hale.lab.paper.cells import Cell, Filled, is_current
-from hale.lab.paper.experiments import AS_IN_THE_PAPER, EXPERIMENTS, Entry
+from hale.lab.paper.declaration import Entry
+from hale.lab.paper.experiments import AS_IN_THE_PAPER, EXPERIMENTS
 from hale.lab.paper.searches import Search, search_of
-from hale.settings.recipes import FOLDER
 
 SEEDS = 3
 REDUCED = 0.25  # of the time, where a system does not have all of it
@@ -41,22 +41,36 @@ class Wanted:
         return 0.0 if self.state == "finished" else self.cell.seconds * self.scale
 
 
-def share_of(experiment: str, entry: Entry) -> float:
-    """The share of its time that a place of a table or figure is to have."""
+def shares_of(experiment: str, entry: Entry) -> tuple[float, ...]:
+    """The shares of its time that a place of a table or figure is to have.
+
+    HaLE has both where rivals that it meets on that data have no more than the smaller one.
+    """
     dataset, strategy = entry.cell.dataset, dict(entry.cell.values)["strategy"]
+    hale = strategy == "hale"
     if experiment == "table3":
-        full = strategy in ("hale", "samneg")
+        full, reduced = hale or strategy == "samneg", hale  # hyperbolic rivals have the smaller
     elif experiment == "table4":
-        full = dataset == "codex-s" or (dataset == "codex-m" and strategy == "hale")
+        full = dataset == "codex-s" or (dataset == "codex-m" and hale)
+        reduced = dataset == "codex-m" and hale
     elif experiment == "table5":
-        full = dataset == "wn18rr"
+        full, reduced = dataset == "wn18rr", False
     else:
-        full = experiment in ("figure3", "figure4")
-    return 1.0 if full else REDUCED
+        full, reduced = experiment in ("figure3", "figure4", "best"), False
+    if entry.group == AS_IN_THE_PAPER:
+        reduced = False
+    return (1.0, REDUCED) if full and reduced else (1.0,) if full else (REDUCED,)
 
 
-def seeds_of(experiment: str, entry: Entry) -> int:
-    """Several where a table is judged by the system: RotL in Table 3, RotE in Table 4, by HaLE."""
+def seeds_of(experiment: str, entry: Entry, scale: float) -> int:
+    """Several where a table is judged by the system: RotL in Table 3, RotE in Table 4, by HaLE.
+
+    And for all that is to be as good as can be; each at the full time.
+    """
+    if scale < 1:
+        return 1
+    if experiment == "best":
+        return SEEDS
     values = dict(entry.cell.values)
     judged = {"table3": "rotl", "table4": "rote"}.get(experiment)
     main = values["strategy"] == "hale" and values["model"] == judged
@@ -70,20 +84,20 @@ def planned() -> list[tuple[Cell, int, float]]:
         for entry in experiment.entries:
             if entry.cell.dataset not in AVAILABLE:
                 continue
-            scale = share_of(name, entry)
-            for seed in range(seeds_of(name, entry)):
-                found.setdefault(entry.cell.key(seed, scale), (entry.cell, seed, scale))
+            for scale in shares_of(name, entry):
+                for seed in range(seeds_of(name, entry, scale)):
+                    found.setdefault(entry.cell.key(seed, scale), (entry.cell, seed, scale))
     return [*found.values()]
 
 
-def standing(finished: Mapping[str, Filled], recipes: Path = FOLDER) -> list[Wanted]:
+def standing(finished: Mapping[str, Filled], home: Path | None = None) -> list[Wanted]:
     """How each cell of the plan stands, by data set, so that each is loaded once."""
     found = []
     for cell, seed, scale in sorted(planned(), key=lambda wanted: wanted[0].dataset):
         search = search_of(cell)
         filled = finished.get(cell.key(seed, scale))
         state: State = "missing" if filled is None else state_of(cell, filled)
-        fair = search is None or search.is_done(recipes)
+        fair = search is None or search.is_done(home)
         found.append(Wanted(cell, seed, scale, state, fair))
     return found
 
@@ -96,11 +110,11 @@ def state_of(cell: Cell, filled: Filled) -> State:
         return "unknown"
 
 
-def searches_left(recipes: Path = FOLDER) -> list[Search]:
+def searches_left(home: Path | None = None) -> list[Search]:
     """The searches that rows of the plan still lack, each once."""
     found: dict[str, Search] = {}
     for cell, _, _ in planned():
         search = search_of(cell)
-        if search is not None and not search.is_done(recipes):
+        if search is not None and not search.is_done(home):
             found.setdefault(search.key, search)
     return sorted(found.values(), key=lambda search: search.key)

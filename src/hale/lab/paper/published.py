@@ -33,6 +33,7 @@ TITLES = {
     "rotate": "RotatE",
     "rote": "RotE",
     "rotl": "RotL",
+    "affine": "AffinE",
     "murp": "MuRP",
     "refh": "RefH",
     "roth": "RotH",

@@ -1,9 +1,10 @@
-"""Rank files: the rank of every test triple of a cell, so that rows are compared by triples.
+"""Rank files: the rank of every triple of a cell, so that rows are compared by triples.
 
     cells/ranks/KEY.npz      ranks, twice each (a tie makes halves), both directions
-    cells/ranks/DATASET.npz  what the triples are: relations, and which have seen entities only
+    cells/ranks/DATASET.npz  what test triples are: relations, and which have seen entities only
 
-Ranks are small whole numbers, so a file is a few kilobytes on WN18RR and some fifty on FB15k-237.
+Ranks are small whole numbers, so a file is some tens of kilobytes on WN18RR, twice that on
+FB15k-237. Those without any rule are kept as what they differ by, which is next to nothing.
 """
 
 from __future__ import annotations
@@ -25,14 +26,19 @@ FOLDER = "ranks"
 
 
 @dataclass(frozen=True, eq=False)
-class RankPair:
-    """The ranks of n triples, (2n,): of their tails, then of their heads; with a rule and without.
+class Ranks:
+    """The ranks of n test triples, (2n,): of their tails, then of their heads.
 
-    ``ruled`` is None where the cardinality rule does not go with the system.
+    ``headline`` has an entity last among the answers to a query about itself, for relations of
+    which train says so; ``plain`` goes by scores alone; ``ruled`` has the cardinality rule beside,
+    None where it does not go with the system. ``valid`` (2v,) is the headline of v validation
+    triples.
     """
 
-    alone: Floats
-    ruled: Floats | None = None
+    headline: Floats
+    plain: Floats
+    ruled: Floats | None
+    valid: Floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,25 +50,34 @@ class Triples:
     seen: NDArray[np.bool_]  # both entities occur in train
 
 
-def write_ranks(cells: Path, key: str, found: RankPair) -> None:
+def write_ranks(cells: Path, key: str, found: Ranks) -> None:
     """Write a cell's ranks, whole or not at all."""
-    arrays = {"alone": found.alone} | ({} if found.ruled is None else {"ruled": found.ruled})
-    _write(cells, key, {name: _packed(ranks) for name, ranks in arrays.items()})
+    arrays = {"headline": found.headline, "valid": found.valid}
+    arrays |= {} if found.ruled is None else {"ruled": found.ruled}
+    packed = {name: _packed(ranks) for name, ranks in arrays.items()}
+    apart = np.rint(2 * found.plain) - np.rint(2 * found.headline)
+    _write(cells, key, {**packed, "plain_less_headline": apart.astype(np.int32)})
 
 
-def read_ranks(cells: Path, key: str) -> RankPair | None:
+def read_ranks(cells: Path, key: str) -> Ranks | None:
     """The ranks of a cell; None where none are kept, or they are damaged."""
     path = cells / FOLDER / f"{key}.npz"
     return read_or_miss(path, _ranks_in) if path.is_file() else None
 
 
-def _ranks_in(path: Path) -> RankPair:
+def _ranks_in(path: Path) -> Ranks:
     with path.open("rb") as file, np.load(file, allow_pickle=False) as content:
-        alone = _halved(content["alone"])
+        headline, valid = _halved(content["headline"]), _halved(content["valid"])
         ruled = _halved(content["ruled"]) if "ruled" in content else None
-    if ruled is not None and ruled.shape != alone.shape:
-        raise ValueError(f"{len(alone)} ranks, {len(ruled)} by the rule")
-    return RankPair(alone, ruled)
+        apart = content["plain_less_headline"]
+    if apart.dtype.kind != "i" or any(
+        x.shape != headline.shape for x in (apart, ruled) if x is not None
+    ):
+        raise ValueError("its ranks are not of the same triples")
+    plain = headline + apart / 2
+    if plain.min() < 1:
+        raise ValueError("a rank is below 1")
+    return Ranks(headline=headline, plain=plain, ruled=ruled, valid=valid)
 
 
 def _halved(doubled: NDArray[Any]) -> Floats:

@@ -4,18 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from statistics import mean
+from typing import Literal
 
 from hale.lab.paper.cells import Filled
-from hale.lab.paper.experiments import STAND_INS, Entry, Experiment
-from hale.lab.paper.searches import TRIAL_SECONDS, TRIALS
-from hale.lab.paper.significance import DRAWS, FLIPS, LEVEL
-from hale.lab.paper.table_rows import RanksOf, Row, by_share, rows_of
+from hale.lab.paper.declaration import STAND_INS, Entry, Experiment, Judged
+from hale.lab.paper.preface import preface
+from hale.lab.paper.table_rows import RanksOf, Row, by_share, longest, rows_of
 
 COLUMNS = (
-    *("MRR", "95 %", "seeds", "by the rule", "on validation", "paper"),
+    *("MRR", "95 %", "seeds", "no rule", "by the rule", "on validation", "paper"),
     *("Hits@1", "Hits@3", "Hits@10"),
     *("mean rank", "AMRI", "HaLE against it", "epochs", "time", "validation", "machine", "commit"),
 )
+# What some are called where rows are judged by validation triples.
+VALIDATED = {
+    "MRR": "MRR on test",
+    "95 %": "95 %, validation",
+    "HaLE against it": "as tuned against it, validation",
+}
 
 
 def no_ranks(_: str) -> None:
@@ -39,39 +45,44 @@ def render_table(
         if not any(by_share(entry.cell, finished.values()) for entry in entries):
             lines += [f"### {dataset}", "", "Declared, and not run yet.", ""]
             continue
-        rows = rows_of(entries, finished, ranks_of)
-        lines += _heading(dataset, entries[0].cell.seconds)
+        judged = experiment.judged
+        rows = rows_of(entries, finished, ranks_of, judged=judged, marked=marked or {})
+        lines += _heading(dataset, {entry.cell.seconds for entry in entries}, judged)
         lines += [_line(row, marked or {}) for row in rows]
         lines.append("")
     return "\n".join(lines)
 
 
-def _heading(dataset: str, seconds: float) -> list[str]:
-    title = f"### {dataset}, {seconds:,.0f} s of training at full time"
+def _heading(dataset: str, seconds: Collection[float], judged: Judged) -> list[str]:
+    title = f"### {dataset}"
+    if len(seconds) == 1:
+        title += f", {min(seconds):,.0f} s of training at full time"
     if dataset in STAND_INS:
         title += f" (stands in for {STAND_INS[dataset]}'s scale; not to be compared with the paper)"
-    return [title, "", f"| | | {' | '.join(COLUMNS)} |", "|---|---|" + "---|" * len(COLUMNS)]
+    names = " | ".join(VALIDATED.get(name, name) for name in COLUMNS)
+    if judged != "validation":
+        names = " | ".join(COLUMNS)
+    return [title, "", f"| | | {names} |", "|---|---|" + "---|" * len(COLUMNS)]
 
 
 def _line(row: Row, marked: Mapping[str, str]) -> str:
     found, entry = row.cells, row.entry
     name = f"{entry.row}{_marks(found)}{_faults(found, marked)}"
     if not found:
-        cells = [*[""] * 5, _paper(entry), *[""] * 7, "not run", "", "", ""]
+        cells = [*[""] * 6, _paper(entry), *[""] * 7, "not run", "", "", ""]
         return f"| {entry.group} | {name} | {' | '.join(cells)} |"
-    mrr = _figure(row.mean("mrr"))
-    spread = "" if row.spread is None else f" ± {row.spread:.3f}"
     bounds = row.interval
     against = ""
     if row.against is not None and row.rival_of is not None:
-        sure = f"p {row.against.p:.3f}" if row.against.p > 1 / FLIPS else f"p < {1 / FLIPS:.4f}"
+        sure = "p < 0.001" if row.against.p < 0.001 else f"p {row.against.p:.3f}"
         against = f"{row.against.gain:+.3f}, {sure} ({row.rival_of.entry.row})"
     cells = [
-        (f"**{mrr}**" if row.best else mrr) + spread,
+        _judged(row, "metrics"),
         "" if bounds is None else f"{bounds.low:.3f} to {bounds.high:.3f}",
         str(len(found)),
-        _figure(row.mean("mrr", ruled=True)),
-        _figure(row.validation) if any(cell.curve for cell in found) else "",
+        _figure(row.mean("mrr", "plain")),
+        _figure(row.mean("mrr", "ruled")),
+        _judged(row, "valid"),
         _paper(entry),
         *(_figure(row.mean(name)) for name in ("hits@1", "hits@3", "hits@10")),
         _number(row.mean("mean_rank")),
@@ -84,6 +95,15 @@ def _line(row: Row, marked: Mapping[str, str]) -> str:
         _one_of(cell.commit or "unknown" for cell in found),
     ]
     return f"| {entry.group} | {name} | {' | '.join(cells)} |"
+
+
+def _judged(row: Row, of: Literal["metrics", "valid"]) -> str:
+    """MRR of test or of validation triples; bold and with its spread if the row is judged by it."""
+    mrr = _figure(row.mean("mrr", of))
+    if (of == "valid") != (row.judged == "validation") or not mrr:
+        return mrr
+    spread = "" if row.spread is None else f" ± {row.spread:.3f}"
+    return (f"**{mrr}**" if row.best else mrr) + spread
 
 
 def _paper(entry: Entry) -> str:
@@ -118,13 +138,27 @@ def _epochs(found: Sequence[Filled]) -> str:
     return f"{done:.1f}, not converged" if done < 1 else f"{done:,.0f}"
 
 
+def _epochs_behind(experiment: Experiment, finished: Mapping[str, Filled]) -> list[str]:
+    """The epochs of each curve, so that fast steps are told from swift learning."""
+    datasets = list(dict.fromkeys(entry.cell.dataset for entry in experiment.entries))
+    done: dict[tuple[str, str], dict[str, str]] = {}
+    for entry in experiment.entries:
+        cell = longest(entry.cell, finished.values())
+        row = done.setdefault((entry.group, entry.row), {})
+        row[entry.cell.dataset] = "" if cell is None else _epochs([cell])
+    lines = ["Epochs behind the curves:", "", f"| | | {' | '.join(datasets)} |"]
+    lines.append("|---|---|" + "---|" * len(datasets))
+    for (group, name), row in done.items():
+        lines.append(f"| {group} | {name} | {' | '.join(row[dataset] for dataset in datasets)} |")
+    return [*lines, ""]
+
+
 def _marks(found: Sequence[Filled]) -> str:
     """What a system has that no figure beside it shows."""
     if not found:
         return ""
     settings = found[0].settings
     marks = "†" if settings.get("heights") else ""
-    marks += "" if settings.get("loops", True) else "‡"
     marks += "§" if settings.get("strategy") == "hale" and not settings.get("square", True) else ""
     return f" {marks}" if marks else ""
 
@@ -153,7 +187,7 @@ def render_page(
     lines = [
         "# The paper, reproduced" + ("" if recipe == "auto" else f" (recipe: {recipe})"),
         "",
-        *_preface(recipe),
+        preface(recipe),
         "",
     ]
     for experiment in experiments:
@@ -165,44 +199,6 @@ def render_page(
                 "",
                 f"![{experiment.title}]({figures[experiment.name]})",
                 "",
+                *(_epochs_behind(experiment, finished) if experiment.kind == "curves" else ()),
             ]
     return "\n".join(lines)
-
-
-def _preface(recipe: str) -> Collection[str]:
-    """How the page is to be read."""
-    other = "reproduction" if recipe == "auto" else f"reproduction-{recipe}"
-    trials = ", ".join(f"{name} {seconds:g} s" for name, seconds in TRIAL_SECONDS.items())
-    return (
-        "Written by `hale reproduce --render` from the files in `cells/`: no number of ours "
-        "stands here that no file backs; `hale reproduce --status` lists what is missing. Figures "
-        "are of the test split, filtered, in both directions, of the state kept by validation "
-        "triples, by the vectors alone; `by the rule` is MRR by the cardinality rule of "
-        "[models](../models.md), which any system may have that has scores in nats. Several seeds "
-        "are averaged, ± their standard deviation. `On validation` is MRR on the sample of "
-        "validation triples that chose the state: what goes beyond the paper is judged by that.",
-        "",
-        f"The interval is a bootstrap over triples ({DRAWS:,} draws). `HaLE against it` is MRR of "
-        "HaLE with the same model (or, where there is none, of HaLE's row that is best on "
-        "validation triples; in Table 5 and beyond the paper, of the row with all parts) less that "
-        "of the row, at the same share of the time, with p of a test "
-        f"by flipped signs over the same triples ({FLIPS:,} flips). Bold is an MRR that is "
-        f"significantly above what it is compared with (p < {LEVEL:g}) and below nothing. AMRI is "
-        "the adjusted mean rank index: 1 is perfect, 0 is chance.",
-        "",
-        f"Rows are searched alike: {TRIALS} trials or more on validation triples, each of "
-        f"{trials}; the recipes tell what was found. A row without such a search is marked "
-        '"not searched alike", one that was made with other settings or another form of its loss '
-        'than it would be now "stale". The paper\'s figures (MRR / Hits@10 / Hits@1; Wang et al., '
-        "WWW 2022) come from a GTX 1070; those with a star from models that their authors trained "
-        "without a limit of time, of more than 256 dimensions in Table 4. A share beside the time "
-        "(x 0.1) says that a system had only that part of the paper's time; compare systems of the "
-        "same share. `HaLE as in the paper` has nothing beyond it, its settings from its own grid.",
-        "",
-        "Where a system has a dagger (†), its entities have a height beside their d numbers; where "
-        "it has a double one (‡), an entity comes last among the answers to a query about itself, "
-        "for relations of which (almost) no training fact joins an entity to itself; where it has "
-        "a paragraph sign (§), alignment is not squared (nor is it in HaLE's curves on WN18RR). "
-        f"By relation and direction, and on seen entities only: [{other}-relations.md]"
-        f"({other}-relations.md).",
-    )

@@ -73,3 +73,16 @@ def paired(one: Floats, other: Floats, *, seed: int = 0) -> Paired:
         signs = draws.integers(0, 2, size=(count, len(gaps)), dtype=np.int8) * 2 - 1
         as_far += int((np.abs(signs @ gaps) / len(gaps) >= abs(found) - 1e-15).sum())
     return Paired(found, (1 + as_far) / (1 + FLIPS))
+
+
+def holm(chances: Sequence[float]) -> list[float]:
+    """Holm's correction of p of several tests, of which any could have told by chance.
+
+    The least of m is taken m times, the next m - 1 times, and so on, none below one before it.
+    """
+    corrected = [0.0] * len(chances)
+    largest = 0.0
+    for place, i in enumerate(sorted(range(len(chances)), key=lambda i: chances[i])):
+        largest = max(largest, min(1.0, (len(chances) - place) * chances[i]))
+        corrected[i] = largest
+    return corrected

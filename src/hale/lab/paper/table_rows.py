@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import mean, stdev
+from typing import Literal
 
 from hale.lab.paper.cells import Cell, Filled
-from hale.lab.paper.experiments import AS_IN_THE_PAPER, Entry
-from hale.lab.paper.rank_files import Floats, RankPair
-from hale.lab.paper.significance import Interval, Paired, by_triple, interval, paired
+from hale.lab.paper.declaration import Entry, Judged
+from hale.lab.paper.experiments import AS_IN_THE_PAPER
+from hale.lab.paper.rank_files import Floats, Ranks
+from hale.lab.paper.significance import Interval, Paired, by_triple, holm, interval, paired
 
 # Rows with all parts, where the others of a table have one more or one less.
 WHOLE = ("HaLE-RotL", "as tuned")
 
-RanksOf = Callable[[str], RankPair | None]  # by the key of a cell
+Measured = Literal["metrics", "plain", "ruled", "valid"]  # what a cell has metrics of
+RanksOf = Callable[[str], Ranks | None]  # by the key of a cell
 
 
 def by_share(cell: Cell, finished: Iterable[Filled]) -> list[list[Filled]]:
@@ -46,26 +49,30 @@ class Row:
 
     entry: Entry
     cells: Sequence[Filled]
-    values: Floats | None = None  # (n,) reciprocal ranks by triple, where all seeds keep theirs
+    # (n,) reciprocal ranks by triple of those it is judged by, where all seeds keep theirs
+    values: Floats | None = None
+    judged: Judged = "test"  # by which triples
     rival_of: Row | None = field(default=None, repr=False)  # HaLE's row that it is compared with
-    against: Paired | None = None  # HaLE against it
-    best: bool = False  # significantly above what it is compared with, and below nothing
+    against: Paired | None = None  # HaLE against it, by Holm's correction over all that meet HaLE
+    best: bool = False  # significantly above every row that it is compared with
+    fair: bool = True  # no cell of it is stale or was searched otherwise than others
 
-    def mean(self, name: str, *, ruled: bool = False) -> float | None:
+    def mean(self, name: str, of: Measured = "metrics") -> float | None:
         """The mean of a metric over the seeds; None where a seed lacks it."""
-        tables = [cell.ruled if ruled else cell.metrics for cell in self.cells]
+        tables: list[Mapping[str, float] | None] = [getattr(cell, of) for cell in self.cells]
         found = [float(table[name]) for table in tables if table is not None and name in table]
         return mean(found) if found and len(found) == len(self.cells) else None
 
     @property
     def spread(self) -> float | None:
-        """The standard deviation of MRR over seeds; None for one."""
-        figures = [float(cell.metrics["mrr"]) for cell in self.cells]
+        """The standard deviation over seeds of the MRR that it is judged by; None for one."""
+        told = [cell.valid if self.judged == "validation" else cell.metrics for cell in self.cells]
+        figures = [float(table["mrr"]) for table in told if table is not None]
         return stdev(figures) if len(figures) > 1 else None
 
     @property
     def interval(self) -> Interval | None:
-        """The bootstrap interval of MRR over triples."""
+        """The bootstrap interval over triples of the MRR that it is judged by."""
         return None if self.values is None else interval(self.values)
 
     @property
@@ -82,53 +89,79 @@ class Row:
 
     @property
     def validation(self) -> float:
-        """The best MRR on validation triples, by which rows are chosen: the mean over seeds."""
-        best = [max((p.get("mrr", 0.0) for p in cell.curve), default=0.0) for cell in self.cells]
-        return mean(best) if best else 0.0
+        """MRR on validation triples, by which rows are chosen: the mean over seeds."""
+        return self.mean("mrr", "valid") or 0.0
 
 
 def rows_of(
-    entries: Sequence[Entry], finished: Mapping[str, Filled], ranks_of: RanksOf
+    entries: Sequence[Entry],
+    finished: Mapping[str, Filled],
+    ranks_of: RanksOf,
+    *,
+    judged: Judged = "test",
+    marked: Collection[str] = (),
 ) -> list[Row]:
-    """The rows of a table on one data set, each rival compared with HaLE at its share."""
+    """The rows of a table on one data set, each rival compared with HaLE at its share.
+
+    By test or by validation triples, as the table is ``judged``. Rows of which a cell is
+    ``marked``, by its key, are compared with none.
+    """
     rows = [
-        Row(entry, cells, _values(cells, ranks_of))
+        Row(
+            entry,
+            cells,
+            _values(cells, ranks_of, judged),
+            judged=judged,
+            fair=not any(cell.key in marked for cell in cells),
+        )
         for entry in entries
         for cells in by_share(entry.cell, finished.values()) or [[]]
     ]
-    compare(rows)
+    if judged != "alone":
+        compare(rows)
     return rows
 
 
-def _values(cells: Sequence[Filled], ranks_of: RanksOf) -> Floats | None:
-    kept = [ranks_of(cell.key) for cell in cells]
-    seeds = [ranks.alone for ranks in kept if ranks is not None]
+def _values(cells: Sequence[Filled], ranks_of: RanksOf, judged: Judged) -> Floats | None:
+    kept = [found for cell in cells if (found := ranks_of(cell.key)) is not None]
+    seeds = [ranks.valid if judged == "validation" else ranks.headline for ranks in kept]
     alike = len(seeds) == len(cells) and len({len(ranks) for ranks in seeds}) == 1
     return by_triple(seeds) if alike else None
 
 
 def compare(rows: Sequence[Row]) -> None:
-    """Test HaLE against each rival on the same triples, and tell who is significantly above.
+    """Test HaLE against each rival on the same triples, and tell who is significantly above all.
 
     A rival meets HaLE with its own model, or, where HaLE has none such, HaLE's row that is best on
     validation triples; always at the same share of the time. Where a table has a row with all
-    parts, all others meet that one.
+    parts, all others meet that one. The tests of all rivals that meet one row are a family.
     """
-    wins: dict[int, set[bool]] = {}
+    families: dict[int, tuple[Row, list[tuple[Row, Paired]]]] = {}
     whole = [row for row in rows if row.entry.row in WHOLE]
     met = whole or [row for row in rows if row.is_hale]
     for row in rows:
-        if not row.cells or row in met or row.values is None:
+        if row in met or not row.cells or row.values is None or not row.fair:
             continue
-        scale, model = row.cells[0].scale, dict(row.entry.cell.values)["model"]
-        peers = [other for other in met if other.cells and other.cells[0].scale == scale]
-        own = [peer for peer in peers if dict(peer.entry.cell.values)["model"] == model]
-        chosen = max(own or peers, key=lambda peer: peer.validation, default=None)
+        chosen = _partner(row, met)
         if chosen is None or chosen.values is None or len(chosen.values) != len(row.values):
             continue
-        row.rival_of, row.against = chosen, paired(chosen.values, row.values)
-        if row.against.tells:
-            wins.setdefault(id(chosen), set()).add(row.against.gain > 0)
-            wins.setdefault(id(row), set()).add(row.against.gain < 0)
-    for row in rows:
-        row.best = wins.get(id(row)) == {True}
+        found = paired(chosen.values, row.values)
+        families.setdefault(id(chosen), (chosen, []))[1].append((row, found))
+    for chosen, family in families.values():
+        corrected = holm([found.p for _, found in family])
+        for (row, found), p in zip(family, corrected, strict=True):
+            row.rival_of, row.against = chosen, Paired(found.gain, p)
+            row.best = row.against.tells and found.gain < 0
+        chosen.best = all(
+            row.against is not None and row.against.tells and row.against.gain > 0
+            for row, _ in family
+        )
+
+
+def _partner(row: Row, met: Sequence[Row]) -> Row | None:
+    """Whom a rival meets, of the rows that are met; None where there is none that is fair."""
+    scale, model = row.cells[0].scale, dict(row.entry.cell.values)["model"]
+    peers = [other for other in met if other.cells and other.cells[0].scale == scale]
+    own = [peer for peer in peers if dict(peer.entry.cell.values)["model"] == model]
+    fair = [peer for peer in own or peers if peer.fair]
+    return max(fair, key=lambda peer: peer.validation, default=None)

@@ -20,7 +20,7 @@ from hale.settings.recipes.rule import GraphCounts, by_rule
 
 FOLDER = Path(__file__).parent
 NAMES = ("auto", "paper", "none")
-NO_SETTINGS = ("found", "seconds", "trials", "trial")  # of a table: how it came about
+NO_SETTINGS = ("found", "seconds", "trials", "trial", "space")  # of a table: how it came about
 
 
 class Searched(NamedTuple):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from hale.data.graph import Graph
 from hale.errors import InputError
 from hale.models import model_class
 from hale.objectives import objective_class
+from hale.objectives.scoring import activation_of
 from hale.settings import Settings
 from hale.settings.space import Choice, Dimension, Float, Space
 from hale.training.tune.activation_space import gathered
@@ -19,32 +21,30 @@ if TYPE_CHECKING:
     import optuna
 
 STEP = 0.15  # of a setting's width
-BOUNDED = ("hanon", "halin")
-GAMMAS = (5.0, 10.0, 20.0)  # the paper's
+BOUNDS = Choice("gamma", (5.0, 10.0, 20.0))  # the paper's
 
 
 def space_for(graph: Graph, settings: Settings) -> Space:
     """The spaces of strategy and model, without what makes no difference to this graph and model.
 
-    A bound for two-way relations needs such relations, a near start a model that turns. A bounded
-    activation brings its bound along where the strategy does not search it. Under the paper's
-    recipe the space is the paper's own grid.
+    A bound for two-way relations needs such relations, a near start a model that turns; a bound
+    and a slope need an activation that has them. A bounded one brings the paper's bounds along
+    where the strategy searches none. Under the paper's recipe the space is the paper's own grid.
     """
     strategy = objective_class(settings.strategy)
+    has = {field.name for field in fields(activation_of(settings))}
     if settings.recipe == "paper":
-        return strategy.paper_space
-    idle = set()
-    if not graph.known("train").two_way.any():
+        return tuple(one for one in strategy.paper_space if one.name != "gamma" or "gamma" in has)
+    idle = {"gamma", "beta"} - has
+    if "gamma" not in has or not graph.known("train").two_way.any():
         idle.add("gamma_two_way")
     model = model_class(settings.model)
     if not model.takes_near:
         idle.add("near")
-    if settings.activation == "identity":
-        idle |= {"gamma", "gamma_two_way", "beta"}
     whole = (*strategy.space, *model.space)
     space = tuple(dimension for dimension in whole if dimension.name not in idle)
-    if settings.activation in BOUNDED and not any(one.name == "gamma" for one in strategy.space):
-        space = (*space, Choice("gamma", GAMMAS))
+    if "gamma" in has and not any(one.name == "gamma" for one in strategy.space):
+        space = (*space, BOUNDS)
     return space
 
 
@@ -71,7 +71,8 @@ def starting_points(
     """Where a search begins: at what there is already, then a step away from it.
 
     A step is a factor of two where the space is logarithmic, else STEP of its width, or the next
-    choice. What lies outside the space begins at its edge; what is ``fixed`` does not move.
+    choice; the paper's bounds are all tried at once. What lies outside the space begins at its
+    edge; what is ``fixed`` does not move.
     """
     settings = start.model_dump()
     settings |= {f"shape.{place}": value for place, value in enumerate(start.shape)}
@@ -88,9 +89,14 @@ def starting_points(
         first[name] = value
         steps += [{name: other} for other in moved]
     points = [{**first, **step} for step in steps if not step.keys() & set(fixed)]
+    if not first.get("penalty", 1):  # its power makes no difference to none
+        points = [point for point in points if point["penalty_power"] == first["penalty_power"]]
     others = [point for point in points if point != first]
     order = np.random.default_rng(0).permutation(len(others))
-    return [first, *(others[i] for i in order)]  # so that a short search has steps of all kinds
+    mixed = [others[i] for i in order]  # so that a short search has steps of all kinds
+    if BOUNDS in space:  # too low a bound hides what all other steps would gain
+        mixed.sort(key=lambda point: bool(point["gamma"] == first["gamma"]))
+    return [first, *mixed]
 
 
 def _around(dimension: Dimension, wanted: float) -> tuple[Any, list[Any]]:

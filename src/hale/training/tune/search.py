@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     import optuna
 
 JOURNAL = "trials.journal"
-SPACE_VERSION = 10  # of the searched spaces: trials of another one are of no use
+SPACE_VERSION = 11  # of the searched spaces: trials of another one are of no use
 VALIDATIONS = 6  # of a trial: where it can be given up
 STARTUP = 6  # trials before any is given up
 

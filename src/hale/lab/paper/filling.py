@@ -1,0 +1,141 @@
+"""Filling: a cell trained, ranked and written down.
+
+Its training lives in a run folder of its own, so that a killed one goes on where it stopped; when
+it is done, the cell's file is written at once and whole, with the ranks of its triples beside.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from datetime import UTC, datetime
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+from hale import __version__
+from hale.data.files import make_folder, write_json
+from hale.evaluation.cardinality_rule import rule_of
+from hale.evaluation.metrics import Metrics
+from hale.evaluation.ranks import filtered_ranks
+from hale.lab.bench.machine import machine
+from hale.lab.paper.cells import Cell, Filled, load_quietly, train_alike
+from hale.lab.paper.commit import commit_of_code
+from hale.lab.paper.rank_files import Floats, Ranks, write_ranks, write_triples
+from hale.models import Model
+from hale.objectives import objective_class
+from hale.runs.header import SETTINGS
+from hale.runs.run import Run, load_run
+from hale.runs.score_kind import not_in_nats
+from hale.runs.systems import complete
+from hale.training.observer import Observer
+from hale.training.start import train
+
+
+def fill(
+    cell: Cell,
+    *,
+    seed: int,
+    scale: float,
+    folder: Path,
+    work: Path,
+    observer: Observer | None = None,
+) -> Filled | None:
+    """Train and evaluate a cell, or go on with it; None if it was interrupted."""
+    run = trained(cell, seed=seed, scale=scale, work=work, observer=observer)
+    if run.summary.stopped_by == "interrupt":
+        return None
+    found = ranked(run)
+    filled = Filled(
+        key=cell.key(seed, scale),
+        dataset=cell.dataset,
+        system=cell.system,
+        dim=cell.dim,
+        recipe=cell.recipe,
+        seed=seed,
+        scale=scale,
+        full_seconds=cell.seconds,
+        version=__version__,
+        machine=machine(),
+        settings=run.settings.model_dump(mode="json"),
+        training=asdict(run.summary),
+        curve=[
+            {"step": record.step, "seconds": record.seconds, **dict(record.metrics)}
+            for record in run.history
+        ],
+        metrics=_measured(run, found.headline),
+        finished=datetime.now(tz=UTC).isoformat(timespec="seconds"),
+        commit=commit_of_code(),
+        revision=objective_class(run.settings.strategy).revision,
+        plain=_measured(run, found.plain),
+        ruled=None if found.ruled is None else _measured(run, found.ruled),
+        valid=Metrics.of(found.valid).as_dict(),
+    )
+    make_folder(folder)
+    write_ranks(folder, filled.key, found)
+    write_triples(folder, cell.dataset, run.graph)
+    write_json(folder / f"{filled.key}.json", asdict(filled), indent=1)
+    return filled
+
+
+def ranked(run: Run) -> Ranks:
+    """The ranks of a run's triples, by the same rules for every system.
+
+    Whatever a system's own settings say of loops and cardinality, so that no row has what another
+    lacks. An entity that is no answer to its own query is so for the relations of which train says
+    it (``KnownAnswers.loops``), as under --no-loops.
+    """
+    graph, known, model = run.graph, run.graph.known_answers, run.model
+    queries = graph.both_directions(graph.test)
+    with _may_loop(model, None):
+        plain = filtered_ranks(model, queries, known)
+    loops = torch.from_numpy(graph.known("train").loops)[:, None].to(model.entities().device)
+    ruled = None
+    with _may_loop(model, loops):
+        if not_in_nats(run.settings, model.similarity) is None:
+            rule = rule_of(run, cardinality=True)
+            ruled = filtered_ranks(model, queries, known, rule=rule)
+        return Ranks(
+            headline=filtered_ranks(model, queries, known),
+            plain=plain,
+            ruled=ruled,
+            valid=filtered_ranks(model, graph.both_directions(graph.valid), known),
+        )
+
+
+@contextmanager
+def _may_loop(model: Model, relations: Tensor | None) -> Iterator[None]:
+    """Let the model rank by other relations (2R, 1) that may loop for a while; None for all."""
+    before = model.may_loop
+    model.may_loop = relations
+    try:
+        yield
+    finally:
+        model.may_loop = before
+
+
+def _measured(run: Run, ranks: Floats) -> dict[str, float]:
+    """Metrics of ranks, and the mean rank of a draw by lot among as many candidates."""
+    graph = run.graph
+    queries = graph.both_directions(graph.test)
+    others = graph.known_answers.counts(queries[:, 0], queries[:, 1]) - 1
+    by_lot = float((len(graph.entities) - others + 1).mean() / 2)
+    return {**Metrics.of(ranks).as_dict(), "mean_rank_by_lot": by_lot}
+
+
+def trained(
+    cell: Cell, *, seed: int, scale: float, work: Path, observer: Observer | None = None
+) -> Run:
+    """The run of a cell: as it lies there, gone on with, or trained anew."""
+    place = work / cell.key(seed, scale)
+    graph = load_quietly(cell.dataset)
+    settings = complete(graph, **cell.settings(seed, scale))
+    if (place / SETTINGS).is_file():
+        found = load_run(place)
+        if train_alike(found.settings, settings):
+            if found.summary.stopped_by in ("budget", "epochs", "patience"):
+                return found
+            return train(None, out=place, resume=True, observer=observer)
+    return train(graph, settings, out=place, overwrite=True, observer=observer)

@@ -1,0 +1,78 @@
+"""Run search: the trials of a row's search, and what they find written down."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from hale.data.files import make_folder, write_text
+from hale.lab.paper.cells import load_quietly
+from hale.lab.paper.searches import SEARCHED, TRIALS, Search
+from hale.settings.recipes import read_recipe, recipe_files
+from hale.training.tune.search import SPACE_VERSION, Tuned, tune
+
+
+def run_search(
+    search: Search,
+    *,
+    work: Path,
+    home: Path | None = None,
+    announce: Callable[[str], None] | None = None,
+) -> Tuned:
+    """Search, or go on with it, and write what was found into its file."""
+    graph = load_quietly(search.dataset)
+    held: dict[str, Any] = dict(search.held)
+    found = tune(
+        graph,
+        out=work / "searches" / search.key,
+        budget=math.inf,
+        trials=TRIALS,
+        trial_seconds=search.trial,
+        model=search.model,
+        strategy=search.strategy,
+        dim=search.dim,
+        announce=announce,
+        recipe="none" if search.recipe == SEARCHED else search.recipe,
+        **held,
+    )
+    head = f"entities = {len(graph.entities)}\ntrain = {len(graph.train)}\n"
+    path = search.file(home)
+    make_folder(path.parent)
+    text = path.read_text(encoding="utf-8") if path.is_file() else head
+    write_text(path, with_table(text, search.table, _lines(search, found)))
+    read_recipe.cache_clear()
+    recipe_files.cache_clear()
+    return found
+
+
+def _lines(search: Search, found: Tuned) -> list[str]:
+    start = "" if found.start is None else f", {found.start:.4f} where it began"
+    how = (
+        f"hale reproduce --tune ({search.key}): best of {found.trials} trials of "
+        f"{search.trial:g} s ({found.pruned} given up), validation MRR {found.mrr:.4f}{start}"
+    )
+    told: dict[str, object] = {"found": how, "trials": found.trials, "trial": search.trial}
+    if search.recipe == SEARCHED:
+        told["space"] = SPACE_VERSION
+    held = dict(search.held)
+    told |= {name: value for name, value in found.values.items() if name not in held}
+    return [
+        f"{name} = {f'{value:.4g}' if isinstance(value, float) else json.dumps(value)}"
+        for name, value in told.items()
+    ]
+
+
+def with_table(text: str, name: str, lines: list[str]) -> str:
+    """The text of a file with one table put in, or in place of the one of that name."""
+    kept, inside = [], False
+    for line in text.rstrip("\n").split("\n"):
+        if line.startswith("["):
+            inside = line.strip() == f"[{name}]"
+        if not inside:
+            kept.append(line)
+    while kept and not kept[-1]:
+        kept.pop()
+    return "\n".join([*kept, "", f"[{name}]", *lines, ""])
