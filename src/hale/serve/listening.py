@@ -24,10 +24,11 @@ class Listener:
         try:
             self.socket.bind((self.host, port))
             self.socket.listen(BACKLOG)  # who comes while the run is loaded waits
-        except OSError as error:
+        except (OSError, ValueError) as error:  # the latter of a name that is no host's
             self.socket.close()
+            said = getattr(error, "strerror", None) or error
             raise InputError(
-                f"Cannot listen at {host}, port {port}: {error.strerror}. Choose another --port "
+                f"Cannot listen at {host}, port {port}: {said}. Choose another --port "
                 "(0 takes a free one) or --host."
             ) from None
         self.port: int = self.socket.getsockname()[1]
