@@ -22,7 +22,7 @@ from tests.cli.invoke import assert_refused
         (["--host", "0.0.0.0"], "--host 0.0.0.0 lets other machines ask. Choose a token"),
         (["--token", "short"], "A token has at least 8 characters, got 5."),
         (["--host", "192.0.2.1", "--token", "long enough"], "Cannot listen at 192.0.2.1, port"),
-        (["--host", "\0", "--token", "long enough"], "embedded null character"),
+        (["--host", "\0", "--token", "long enough"], "must not contain null"),
         (["--host", "a" * 64 + ".b", "--token", "long enough"], "Cannot listen at aaaa"),
         (["--port", "65536"], "65535"),
     ],

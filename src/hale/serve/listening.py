@@ -24,7 +24,7 @@ class Listener:
         try:
             self.socket.bind((self.host, port))
             self.socket.listen(BACKLOG)  # who comes while the run is loaded waits
-        except (OSError, ValueError) as error:  # the latter of a name that is no host's
+        except (OSError, ValueError, TypeError) as error:  # the latter two of no name at all
             self.socket.close()
             said = getattr(error, "strerror", None) or error
             raise InputError(
