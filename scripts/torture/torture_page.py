@@ -22,7 +22,10 @@ breaks are added to the log).
 After each of these what was there loads and evaluates, what must not change has not, and the same
 command again ends with the same weights or files as one that was never broken.
 
-| command | break | times | ended before it was reached | lost |
+Some commands end well all the same: before the moment of the kill, or because the call that fails
+only clears away, or keeps beside a run what was answered too (which is told).
+
+| command | break | times | ended well all the same | lost |
 |---|---|---|---|---|
 """
 
