@@ -3,8 +3,9 @@ from __future__ import annotations
 import pytest
 import torch
 
+from hale.engine import device
 from hale.engine.device import choose_device, keep_freed_memory, on_large_pages, use_threads
-from hale.errors import SettingsError, UnknownNameError
+from hale.errors import InputError, SettingsError, UnknownNameError
 
 
 def test_devices(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -25,6 +26,18 @@ def test_threads() -> None:
     before = torch.get_num_threads()
     assert use_threads(None) == before
     assert use_threads(1) == torch.get_num_threads() == 1
+    use_threads(before)
+
+
+def test_threads_whose_stacks_find_no_room_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = torch.get_num_threads()
+    monkeypatch.setattr(device, "stack_bytes", lambda: 8 << 20)
+    monkeypatch.setattr(device, "addresses_left", lambda: 3 << 30)
+    with pytest.raises(InputError, match=r"^256 threads take 2\.0 GB .* leaves 3\.0 GB"):
+        use_threads(256)
+    assert use_threads(3) == 3
+    monkeypatch.setattr(device, "addresses_left", lambda: 16)
+    assert use_threads(1) == 1, "it is there already"
     use_threads(before)
 
 

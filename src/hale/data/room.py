@@ -9,6 +9,7 @@ from pathlib import Path
 from hale.errors import InputError
 
 GB = 1 << 30
+STACK = 8 << 20  # bytes, as systems have it by default
 
 
 def available(root: Path = Path("/")) -> int | None:
@@ -25,13 +26,30 @@ def available(root: Path = Path("/")) -> int | None:
     ):
         if (most := _number(limit)) is not None and (now := _number(used)) is not None:
             free.append(max(most - now, 0))
-    if sys.platform != "win32":
-        import resource
-
-        space, _ = resource.getrlimit(resource.RLIMIT_AS)
-        if space != resource.RLIM_INFINITY:
-            free.append(max(space - _mapped(root / "proc/self/statm"), 0))
+    free.append(addresses_left(root))
     return min((one for one in free if one is not None), default=None)
+
+
+def addresses_left(root: Path = Path("/")) -> int | None:
+    """Bytes that the limit of the address space (ulimit -v) leaves; None where there is none."""
+    if sys.platform == "win32":
+        return None
+    import resource
+
+    space, _ = resource.getrlimit(resource.RLIMIT_AS)
+    if space == resource.RLIM_INFINITY:
+        return None
+    return max(space - _mapped(root / "proc/self/statm"), 0)
+
+
+def stack_bytes() -> int:
+    """What a new thread takes of the address space for its stack."""
+    if sys.platform == "win32":
+        return STACK
+    import resource
+
+    size, _ = resource.getrlimit(resource.RLIMIT_STACK)
+    return STACK if size == resource.RLIM_INFINITY else size
 
 
 def check_room(path: Path, size: int) -> None:

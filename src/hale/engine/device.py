@@ -7,7 +7,8 @@ from functools import cache
 
 import torch
 
-from hale.errors import SettingsError, UnknownNameError
+from hale.data.room import GB, addresses_left, stack_bytes
+from hale.errors import InputError, SettingsError, UnknownNameError
 
 DEVICES = ("auto", "cpu", "cuda", "mps")
 
@@ -68,7 +69,16 @@ def on_large_pages(table: torch.Tensor) -> torch.Tensor:
 
 
 def use_threads(count: int | None) -> int:
-    """Set the number of CPU threads (None: as they are) and return it."""
+    """Set the number of CPU threads (None: as they are) and return it.
+
+    Threads whose stacks find no room end the process, so they are refused before.
+    """
     if count is not None:
+        left, stacks = addresses_left(), (count - 1) * stack_bytes()
+        if left is not None and 2 * stacks > left:  # what they compute takes some, too
+            raise InputError(
+                f"{count} threads take {stacks / GB:,.1f} GB of addresses, and the limit of this "
+                f"process (ulimit -v) leaves {left / GB:,.1f} GB: take fewer --threads."
+            )
         torch.set_num_threads(count)
     return torch.get_num_threads()
