@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from hale.settings import MOST_THREADS
 from tests.cli.invoke import as_json, hale, save_line
 
 
@@ -29,7 +30,7 @@ def test_export(run: Path) -> None:
     assert hale("export", run, "--format", "csv", "--out", "x", "--overwrite").exit_code == 0
     many = hale("export", run, "--threads", 10**40)
     assert many.exit_code == 2
-    assert "less than or equal to 1024" in many.stderr
+    assert f"less than or equal to {MOST_THREADS}" in many.stderr
     unknown = hale("export", run, "--format", "parket")
     assert unknown.exit_code == 2
     assert "Did you mean 'parquet'" in unknown.stderr
