@@ -29,10 +29,8 @@ def main() -> None:
 
     try:
         app()
-    except KeyboardInterrupt:
-        sys.exit(INTERRUPTED)
     except BaseException as error:  # a library in Rust makes a panic of Ctrl-C
-        if "KeyboardInterrupt" not in str(error):
+        if not isinstance(error, KeyboardInterrupt) and "KeyboardInterrupt" not in str(error):
             raise
         os.write(2, b"interrupted\n")
         sys.exit(INTERRUPTED)

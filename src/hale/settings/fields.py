@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from typing import Annotated, ClassVar, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
@@ -21,8 +20,9 @@ from hale.settings.values import (
 
 DEFAULT_BUDGET_SECONDS = 120.0
 DEFAULT_QUERIES = 100
-# Each takes a stack; where a system refuses to start many more, OpenMP and polars end the process.
-MOST_THREADS = max(256, os.cpu_count() or 1)
+# A system refuses to start many more, and OpenMP ends the process then. It is the same on all
+# machines, so that a run can be read on another one.
+MOST_THREADS = 1024
 
 
 class Settings(Frozen):
