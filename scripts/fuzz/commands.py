@@ -216,10 +216,22 @@ def several(calls: Calls, count: int, seconds: float, seed: int, fresh: bool) ->
     """
     told = {} if fresh else read_results().get("commands", {}).get(str(seed), {})
     number = int(told.get("calls", 0))
-    again = ((one, calls.call(calls.argv(seed, one["number"]))) for one in told.get("broken", []))
-    broken = [one for one, (_, found) in again if found]
+    broken = []
+    for one in told.get("broken", []):
+        ended, found = calls.call(calls.argv(seed, one["number"]))
+        if found:
+            broken.append({**one, "faults": found[:5]})
+            print(f"{one['number']} again: {found[:5]}\n{ended.printed[-1500:]}", flush=True)
     ends = {name: Counter(row) for name, row in told.get("ends", {}).items()}
     until = time.monotonic() + seconds
+
+    def tell() -> None:
+        rows = {name: dict(row) for name, row in sorted(ends.items())}
+        write_result("commands", str(seed), {"calls": number, "ends": rows, "broken": broken})
+        print(f"{number} calls, {len(broken)} broken", flush=True)
+
+    if told.get("broken"):
+        tell()
     while number < count and time.monotonic() < until:
         argv = calls.argv(seed, number)
         ended, found = calls.call(argv)
@@ -232,9 +244,7 @@ def several(calls: Calls, count: int, seconds: float, seed: int, fresh: bool) ->
             )
         number += 1
         if number % 100 == 0 or number == count:
-            rows = {name: dict(row) for name, row in sorted(ends.items())}
-            write_result("commands", str(seed), {"calls": number, "ends": rows, "broken": broken})
-            print(f"{number} calls, {len(broken)} broken", flush=True)
+            tell()
     return bool(broken)
 
 

@@ -125,3 +125,18 @@ def test_ctrl_c_that_a_library_makes_a_panic_of_is_met() -> None:
     )
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False)
     assert (found.returncode, found.stderr) == (130, b"interrupted\n")
+
+
+def test_a_folder_that_is_gone_is_one_error(tmp_path: Path) -> None:
+    """torch's libraries end a process that is nowhere, with a message of their own."""
+    code = (
+        "import os, sys; os.rmdir(os.getcwd()); sys.argv = ['hale', 'show', 'run']\n"
+        "from hale.cli import main; main()"
+    )
+    found = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert found.returncode == 2
+    assert found.stderr == (
+        "error: The folder that you are in is gone. Go to another (cd), and try again.\n"
+    )

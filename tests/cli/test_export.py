@@ -36,3 +36,24 @@ def test_export(run: Path) -> None:
     assert "Did you mean 'parquet'" in unknown.stderr
     assert hale("export", run, "--out", "run", "--overwrite").exit_code == 2
     assert (run / "settings.json").exists()
+
+
+@pytest.mark.parametrize(("here", "given"), [("run", "."), ("run/deeper", "..")])
+def test_the_folder_one_stands_in(
+    run: Path, here: str, given: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """. and .. have no name of their own: the export lies beside the run all the same."""
+    beside = run.resolve().with_name("run-npy")
+    Path(here).mkdir(exist_ok=True)
+    monkeypatch.chdir(here)
+    shown = hale("export", given)
+    assert shown.exit_code == 0, shown.stderr
+    assert (beside / "entities.npy").is_file()
+
+
+@pytest.mark.parametrize("given", ["", "/"])
+def test_a_folder_without_a_name(run: Path, given: str) -> None:
+    refused = hale("export", given)
+    assert refused.exit_code == 2
+    assert "settings.json" in refused.stderr or "run" in refused.stderr
+    assert [path.name for path in Path().iterdir()] == ["run"]

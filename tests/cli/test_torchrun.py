@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 from typing import NoReturn
 
 import pytest
@@ -14,6 +16,7 @@ from hale.errors import GroupError
 elastic = pytest.importorskip("torch.distributed.elastic.multiprocessing.api")
 rendezvous = pytest.importorskip("torch.distributed.elastic.rendezvous")
 run = pytest.importorskip("torch.distributed.run")
+OF_A_RANK = (launch.LAUNCHER, torchrun.EACH_ROUND, "RANK", "TORCHELASTIC_RUN_ID")
 
 
 @pytest.fixture(autouse=True)
@@ -71,6 +74,27 @@ def test_ranks_of_one_machine_meet_as_torchrun_has_it(monkeypatch: pytest.Monkey
     monkeypatch.delenv(torchrun.EACH_ROUND, raising=False)
     assert torchrun.main() == 0
     assert told == [None]
+
+
+def test_ctrl_c_waits_for_a_rank_that_is_still_starting() -> None:
+    """Python, before it has come to hale, would answer it with a traceback."""
+    start = [sys.executable, "-m", "hale.cli.torchrun", "--standalone", "--no-python"]
+    code = (
+        "import os, signal, sys\n"
+        "os.kill(os.getpid(), signal.SIGINT)\n"
+        "from hale.cli import main\n"
+        "sys.argv = ['hale', 'models']\n"
+        "main()\n"
+    )
+    ended = subprocess.run(
+        [*start, "--local-addr", "127.0.0.1", sys.executable, "-c", code],
+        env={key: value for key, value in os.environ.items() if key not in OF_A_RANK},
+        check=False,
+        capture_output=True,
+        text=True,
+    )
+    assert ended.returncode == 130
+    assert ended.stderr == "interrupted\n"
 
 
 def test_nobody_is_told_under_another_launcher(monkeypatch: pytest.MonkeyPatch) -> None:

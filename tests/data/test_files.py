@@ -281,6 +281,20 @@ def test_a_path_without_a_name_is_refused(path: str) -> None:
         write_text(Path(path), "text")
 
 
+@pytest.mark.parametrize("given", [".", "..", "../../run", "../.."])
+def test_the_folder_one_stands_in_is_not_replaced(
+    given: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The process would stay in the folder that went, and not find the one that came."""
+    (tmp_path / "run/inner").mkdir(parents=True)
+    monkeypatch.chdir(tmp_path / "run/inner")
+    with pytest.raises(WriteError, match="the folder that you are in, or holds it"):
+        check_writable(Path(given))
+    check_writable(Path("../beside"))
+    check_writable(Path("file"))
+    assert [path.name for path in tmp_path.rglob("*")] == ["run", "inner"]
+
+
 def test_what_polars_says_of_the_disk_is_told_as_what_python_says(tmp_path: Path) -> None:
     refused = "parquet: File out of specification: IO error: Input/output error (os error 5)"
     with (

@@ -123,3 +123,9 @@ def test_a_text_that_nobody_types_is_compared_with_nothing() -> None:
     assert found(names, "é" * 32_768) == []
     assert time.monotonic() - before < 5
     assert len(found(names, "é" * matching.LONGEST)) == 10
+
+
+def test_more_matches_than_there_are_texts_are_all() -> None:
+    """Of any size: a library counts rows in 64 bits."""
+    assert len(found(["dog", "hot dog", "cat"], "dog", 10**40)) == 2
+    assert found(["snimpy", "cat"], "numpi", 10**40) == found(["snimpy", "cat"], "numpi", 2)

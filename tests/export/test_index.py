@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import signal
 import sys
 from pathlib import Path
 from types import SimpleNamespace
@@ -13,7 +14,7 @@ import torch
 from hale.answers.predictor import predict
 from hale.errors import InputError, MissingExtraError
 from hale.export import export_run, open_index, query_vectors
-from hale.export.index import search
+from hale.export.index import Lifted, build, search
 from hale.models import make_model
 from hale.runs.run import Run
 from tests.line_run import line_run
@@ -50,6 +51,23 @@ def test_most_of_the_answers_without_looking_at_all(run: Run, tmp_path: Path) ->
     exact, _ = open_index(tmp_path / "x", expansion=200).search(queries, 5)
     shared = [len(set(a) & set(b)) / 5 for a, b in zip(near.tolist(), exact.tolist(), strict=True)]
     assert np.mean(shared) > 0.9
+
+
+def test_ctrl_c_within_the_library_is_ctrl_c() -> None:
+    """usearch raises a RuntimeError of its own once a signal's handler has raised anything."""
+
+    def press(_number: int, _frame: object) -> None:
+        raise KeyboardInterrupt
+
+    rows = np.random.default_rng(0).normal(size=(50_000, 64)).astype(np.float32)
+    before = signal.signal(signal.SIGALRM, press)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            signal.setitimer(signal.ITIMER_REAL, 0.1)
+            build(Lifted(rows, "l2sq"))
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
 
 
 @pytest.mark.parametrize(

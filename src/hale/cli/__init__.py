@@ -24,10 +24,11 @@ def main() -> None:
     """Entry point of the command."""
     global started
     started = time.perf_counter()
-    meet_interrupts()
-    from hale.cli.app import app
-
     try:
+        meet_interrupts()
+        must_stand_somewhere()
+        from hale.cli.app import app
+
         app()
     except BaseException as error:  # a library in Rust makes a panic of Ctrl-C
         if not isinstance(error, KeyboardInterrupt) and "KeyboardInterrupt" not in str(error):
@@ -38,11 +39,25 @@ def main() -> None:
         end_at_interrupts()
 
 
-def meet_interrupts() -> None:
-    """From now on Ctrl-C is met by ``interrupt``, but for jobs in the background."""
+def must_stand_somewhere() -> None:
+    """Refuse to begin in a folder that was removed: libraries end the process there."""
+    try:
+        os.getcwd()
+    except OSError:
+        os.write(2, b"error: The folder that you are in is gone. Go to another (cd), and try again.\n")
+        sys.exit(2)
+
+
+def meet_interrupts(*, unblock: bool = True) -> None:
+    """From now on Ctrl-C is met by ``interrupt``, but for jobs in the background.
+
+    One that came before is met then: who starts ranks has blocked it for them.
+    """
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, interrupt)
         sys.unraisablehook = again_if_lost
+    if unblock and hasattr(signal, "pthread_sigmask"):
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
 
 
 def end_at_interrupts() -> None:

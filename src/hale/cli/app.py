@@ -21,9 +21,9 @@ from hale import __version__
 from hale.cli import INTERRUPTED
 from hale.cli.asking import refuse_ranks
 from hale.cli.controls import PlainConsole, escape_controls, json_line
-from hale.cli.finite import check_finite
 from hale.cli.groups import COMMAND_GROUPS, grouped
 from hale.cli.launch import do_not_try_again, leads
+from hale.cli.number_bounds import check_numbers
 from hale.errors import GroupError, HaleError, HaleWarning, InputError
 
 if TYPE_CHECKING:
@@ -157,7 +157,7 @@ def reporting(command: Callable[P, R]) -> Callable[P, R]:
     def wrapped(*args: P.args, **kwargs: P.kwargs) -> R:
         try:
             with _warnings_told():
-                check_finite(command, kwargs)
+                check_numbers(command, kwargs)
                 return command(*args, **kwargs)
         except HaleError as error:
             _tell_error(str(error), at_once=isinstance(error, GroupError))

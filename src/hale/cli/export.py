@@ -38,7 +38,7 @@ def export(
     if form not in FORMATS:
         raise UnknownNameError("format", form, FORMATS)
     use_threads(threads)
-    folder = target or run.with_name(f"{run.name}-{form}")
+    folder = target or _beside(run, form)
     is_taken(folder, overwrite=overwrite)
     loaded = load_run(run, device="cpu")
     if form == "index":
@@ -49,3 +49,9 @@ def export(
         return
     for file in sorted(folder.iterdir()):
         out.print(f"{file.stat().st_size:>14,}  {folder / file.name}")
+
+
+def _beside(run: Path, form: str) -> Path:
+    """Where an export goes that is given no folder; ``.`` and ``..`` go by what they stand for."""
+    named = run if run.name not in ("", "..") else run.resolve()
+    return named.parent / f"{named.name}-{form}"

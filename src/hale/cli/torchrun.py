@@ -13,6 +13,9 @@ import logging
 import os
 import signal
 import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from hale.cli import INTERRUPTED, end_at_interrupts, meet_interrupts
 from hale.cli.launch import LAUNCHER, REFUSED
@@ -27,14 +30,40 @@ class _RefusedError(Exception):
 
 def main() -> int:
     """Start ranks, and wait for their end -> the exit status; Ctrl-C is met from the start."""
-    meet_interrupts()
+    meet_interrupts(unblock=False)
     try:
-        if hasattr(signal, "pthread_sigmask"):
-            signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})  # blocked by cli.launch
-        return _ranks()
+        with _blocked_for_ranks():
+            return _ranks()
     except KeyboardInterrupt:  # until torchrun looks for signals itself
         sys.stderr.write("interrupted\n")
         return INTERRUPTED
+
+
+@contextmanager
+def _blocked_for_ranks() -> Iterator[None]:
+    """Ctrl-C waits for a rank until it can meet it: ranks begin with what is blocked here.
+
+    Python would print a traceback of a rank that it is still starting. A thread stands ready for
+    the signal in place of this one, which acts on it all the same.
+    """
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    done = threading.Event()
+
+    def stand_ready() -> None:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+        done.wait()
+
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    ready = threading.Thread(target=stand_ready, daemon=True)
+    ready.start()
+    try:
+        yield
+    finally:
+        done.set()
+        ready.join()
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
 
 
 def _ranks() -> int:

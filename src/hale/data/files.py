@@ -95,13 +95,19 @@ def check_writable(target: Path) -> None:
     """Refuse a target that cannot be written, before the work whose result it is for.
 
     A file is made where the target would be, or in the nearest folder above that exists, and
-    removed: what the disk says to that it will say to the target.
+    removed: what the disk says to that it will say to the target. A folder that this process
+    stands in is refused: what takes its place is another folder, which the process does not see.
     """
     target = target.absolute()
     place = target.parent
     while not place.exists() and place != place.parent:
         place = place.parent
     probe = aside(place / target.name, "probe")
+    if target.is_dir() and target.resolve() in (here := Path.cwd(), *here.parents):
+        raise WriteError(
+            f"{target} cannot be written: it is the folder that you are in, or holds it. "
+            "Go elsewhere (cd) and try again."
+        )
     with writing_to(target):
         if not place.is_dir():
             raise NotADirectoryError(errno.ENOTDIR, f"{place} is a file, not a folder")

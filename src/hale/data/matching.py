@@ -60,6 +60,7 @@ def best_matches(column: pl.Series, text: str, k: int) -> list[Match]:
     wanted = fold_text(text) if len(text) <= LONGEST else ""
     if not wanted:
         return []
+    k = min(k, len(column))
     found: list[Match] = []
     for first, folded in _parts(column):
         found = heapq.nsmallest(k, [*found, *_containing(folded, wanted, first, k)], key=_order)

@@ -7,7 +7,8 @@ builds faster, and its file is searched from disk without loading.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -99,8 +100,20 @@ def build(
         expansion_search=EXPANSION_SEARCH,
     )
     keys = np.arange(len(lifted.vectors))
-    index.add(keys, lifted.vectors, threads=torch.get_num_threads())
+    with _as_interrupt():
+        index.add(keys, lifted.vectors, threads=torch.get_num_threads())
     return index
+
+
+@contextmanager
+def _as_interrupt() -> Iterator[None]:
+    """What usearch makes of Ctrl-C, an error of its own, is Ctrl-C again."""
+    try:
+        yield
+    except RuntimeError as error:
+        if "terminated" not in str(error):
+            raise
+        raise KeyboardInterrupt from None
 
 
 def write_index(tables: Tables, lifted: Lifted, folder: Path) -> dict[str, Any]:
@@ -161,7 +174,8 @@ def search(
         queries = np.column_stack([queries, np.full(len(queries), extra, dtype=np.float32)])
     # Who keeps all as candidates, or asks for all, gets all: a walk might not reach some.
     exact = max(k, index.expansion_search) >= len(index)
-    found = index.search(queries, k, threads=torch.get_num_threads(), exact=exact)
+    with _as_interrupt():
+        found = index.search(queries, k, threads=torch.get_num_threads(), exact=exact)
     shape = (len(queries), -1)
     return found.keys.reshape(shape).astype(np.int64), found.distances.reshape(shape)
 

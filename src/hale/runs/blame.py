@@ -11,6 +11,12 @@ from safetensors import SafetensorError
 
 from hale.errors import InputError, RunError, WriteError
 
+# What reading a file may lead to that is damaged, or somebody else's.
+FOREIGN = (
+    *(AttributeError, KeyError, IndexError, TypeError, ValueError, ArithmeticError, RuntimeError),
+    *(AssertionError, EOFError, SyntaxError, TokenError),
+)
+
 
 @contextmanager
 def blaming_file(run: Path, name: str, what: str = "cannot be read") -> Iterator[None]:
@@ -19,11 +25,7 @@ def blaming_file(run: Path, name: str, what: str = "cannot be read") -> Iterator
         yield
     except RunError:
         raise
-    except (
-        *(AttributeError, KeyError, IndexError, TypeError, ValueError, RuntimeError, OSError),
-        *(AssertionError, EOFError, OverflowError, SyntaxError, TokenError),
-        *(SafetensorError, InputError),
-    ) as error:
+    except (*FOREIGN, OSError, SafetensorError, InputError) as error:
         detail = " ".join(str(error).split())[:200]
         raise RunError(f"The run {run} is damaged: {name} {what} ({detail}).") from None
 

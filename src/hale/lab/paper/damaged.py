@@ -6,18 +6,15 @@ import warnings
 import zlib
 from collections.abc import Callable
 from pathlib import Path
-from tokenize import TokenError
 from typing import TypeVar
 from zipfile import BadZipFile
 
 from hale.errors import HaleWarning, InputError
+from hale.runs.blame import FOREIGN
 
 T = TypeVar("T")
 
-FAULTS = (
-    *(AttributeError, KeyError, IndexError, TypeError, ValueError, ArithmeticError, RuntimeError),
-    *(AssertionError, EOFError, SyntaxError, TokenError, BadZipFile, zlib.error, InputError),
-)
+FAULTS = (*FOREIGN, BadZipFile, zlib.error, InputError)
 
 
 def read_or_miss(path: Path, read: Callable[[Path], T]) -> T | None:

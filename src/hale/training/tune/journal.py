@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 from filelock import FileLock
 
 from hale.errors import InputError
+from hale.runs.blame import FOREIGN
 
 if TYPE_CHECKING:
     from optuna.storages import JournalStorage
@@ -48,10 +49,7 @@ def blaming_journal(path: Path) -> Iterator[None]:
     """What a damaged or foreign journal leads to is one error that names it."""
     try:
         yield
-    except (
-        *(AssertionError, AttributeError, KeyError, IndexError, TypeError, ValueError),
-        *(ArithmeticError, RuntimeError),
-    ) as error:
+    except FOREIGN as error:
         detail = " ".join(f"{type(error).__name__}: {error}".split())[:200]
         raise InputError(
             f"{path} is not the journal of a search, or is damaged ({detail}). Search into "

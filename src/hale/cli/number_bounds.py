@@ -1,4 +1,4 @@
-"""Numbers that are none: nan lies within the bounds of an option, or it has none."""
+"""Numbers that no option takes: nan and infinity, which bounds let through, and more than 64 bits."""
 
 from __future__ import annotations
 
@@ -10,9 +10,14 @@ from typing import get_args
 from hale.errors import InputError
 
 
-def check_finite(command: Callable[..., object], given: Mapping[str, object]) -> None:
-    """Refuse an option of a command that was given nan or infinity."""
+MOST = 2**63 - 1  # what libraries count with
+
+
+def check_numbers(command: Callable[..., object], given: Mapping[str, object]) -> None:
+    """Refuse an option of a command that was given nan, infinity or a whole number past 64 bits."""
     for name, value in given.items():
+        if isinstance(value, int) and abs(value) > MOST:
+            raise InputError(f"{_flag(command, name)} takes a whole number up to {MOST:,}.")
         if isinstance(value, float) and not math.isfinite(value):
             raise InputError(f"{_flag(command, name)} takes a finite number, got {value}.")
 
