@@ -19,6 +19,7 @@
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <stdio_ext.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/types.h>
@@ -234,3 +235,37 @@ OPEN(open, AT_FDCWD, (const char* file, int flags, ...), (file, flags, mode))
 OPEN(open64, AT_FDCWD, (const char* file, int flags, ...), (file, flags, mode))
 OPEN(openat, at, (int at, const char* file, int flags, ...), (at, file, flags, mode))
 OPEN(openat64, at, (int at, const char* file, int flags, ...), (at, file, flags, mode))
+
+/* Streams of libc, which call what is above by names of their own: an index is written by one. */
+#define STREAM(name)                                                     \
+    FILE* name(const char* file, const char* mode) {                     \
+        char path[PATH_MAX];                                             \
+        int ours = mode[0] != 'r' && path_at(AT_FDCWD, file, path);      \
+        if (ours && fails()) return NULL;                                \
+        FILE* done = REAL(name)(file, mode);                             \
+        if (ours && done) tell(mode[0] == 'w' ? "empty" : "open", path, ""); \
+        return done;                                                     \
+    }
+STREAM(fopen)
+STREAM(fopen64)
+
+size_t fwrite(const void* data, size_t size, size_t count, FILE* file) {
+    char path[PATH_MAX];
+    int full = __fpending(file) + size * count > __fbufsize(file);  /* else it writes nothing yet */
+    int ours = full && path_of(fileno(file), path);
+    if (ours && fails() && !(count = room(size * count) / (size ? size : 1))) return 0;
+    size_t done = REAL(fwrite)(data, size, count, file);
+    if (ours && done) tell("write", path, "");
+    return done;
+}
+
+/* What it still holds back is lost where it fails. */
+int fclose(FILE* file) {
+    char path[PATH_MAX];
+    int lost = path_of(fileno(file), path) && __fpending(file) && fails(), why = errno;
+    if (lost) __fpurge(file);
+    int done = REAL(fclose)(file);
+    if (!lost) return done;
+    errno = why;
+    return EOF;
+}

@@ -12,7 +12,7 @@ import pytest
 import torch
 
 from hale.answers.predictor import predict
-from hale.errors import InputError, MissingExtraError
+from hale.errors import InputError, MissingExtraError, WriteError
 from hale.export import export_run, open_index, query_vectors
 from hale.export.index import Lifted, build, search
 from hale.models import make_model
@@ -68,6 +68,34 @@ def test_ctrl_c_within_the_library_is_ctrl_c() -> None:
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
+
+
+class Refused:
+    """An index whose file the disk does not take, or takes in part."""
+
+    def __init__(self, told: str, size: int, written: int) -> None:
+        self.told, self.serialized_length, self.written = told, size, written
+
+    def save(self, path: str) -> None:
+        Path(path).write_bytes(b"x" * self.written)
+        if self.told:
+            raise RuntimeError(self.told)
+
+
+@pytest.mark.parametrize(
+    ("refused", "message"),
+    [
+        (Refused("No space left on device", 9, 4), "No space left on device"),
+        (Refused("", 9, 4), "some of its bytes are missing"),  # what closing the file told nobody
+    ],
+)
+def test_a_disk_that_refuses_an_index_is_one_error(
+    refused: Refused, message: str, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("hale.export.index.build", lambda _lifted: refused)
+    with pytest.raises(WriteError, match=f"x cannot be written: {message}"):
+        export_run(run, tmp_path / "x", form="index")
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize(

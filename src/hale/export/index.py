@@ -6,6 +6,7 @@ builds faster, and its file is searched from disk without loading.
 
 from __future__ import annotations
 
+import errno
 import hashlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -118,7 +119,7 @@ def _as_interrupt() -> Iterator[None]:
 
 def write_index(tables: Tables, lifted: Lifted, folder: Path) -> dict[str, Any]:
     """entities.usearch and entities.txt -> what a search has to know of them."""
-    build(lifted).save(str(folder / FILE))
+    _save(build(lifted), folder / FILE)
     write_lines(folder / NAMES, tables.names)
     return {
         "file": FILE,
@@ -131,6 +132,16 @@ def write_index(tables: Tables, lifted: Lifted, folder: Path) -> dict[str, Any]:
         "extra": lifted.extra,
         "offset": lifted.offset,
     }
+
+
+def _save(index: Any, path: Path) -> None:
+    """Write an index, whole: usearch tells only in part what the disk refuses it."""
+    try:
+        index.save(str(path))
+    except RuntimeError as error:
+        raise OSError(errno.EIO, str(error), str(path)) from None
+    if path.stat().st_size != index.serialized_length:
+        raise OSError(errno.EIO, "some of its bytes are missing", str(path))
 
 
 @dataclass(frozen=True, repr=False)
