@@ -70,6 +70,19 @@ def test_the_status_of_the_plan(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert "--source" in refused.stderr
 
 
+def test_the_plan_leaves_out_what_was_not_searched(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It would be trained for hours, and be stale once its row is searched."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("hale.lab.paper.searches.HOME", tmp_path)
+    asked = ["reproduce", "planned", "--dataset", "wn18rr", "--system", "samneg-rotl"]
+    done = hale(*asked, "--out", "results")
+    assert done.exit_code == 0, done.stderr
+    assert "left out: its row has not been searched (--tune)" in done.stderr.replace("\n", " ")
+    assert not list(tmp_path.glob("runs/**/settings.json"))
+
+
 def test_cells_that_fail_are_told_by_one_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

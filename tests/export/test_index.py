@@ -62,8 +62,8 @@ def test_ctrl_c_within_the_library_is_ctrl_c() -> None:
     rows = np.random.default_rng(0).normal(size=(50_000, 64)).astype(np.float32)
     before = signal.signal(signal.SIGALRM, press)
     try:
+        signal.setitimer(signal.ITIMER_REAL, 0.1)
         with pytest.raises(KeyboardInterrupt):
-            signal.setitimer(signal.ITIMER_REAL, 0.1)
             build(Lifted(rows, "l2sq"))
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)

@@ -218,7 +218,7 @@ SPACES: dict[str, list[tuple[object, ...]]] = {
 
 @pytest.mark.parametrize("strategy", OBJECTIVES)
 def test_what_a_search_moves(strategy: str) -> None:
-    """The limits in numbers: a journal of trials means nothing under others (SPACE_VERSION)."""
+    """The limits in numbers: a search names its trials by a digest of them."""
     found: list[tuple[object, ...]] = []
     for dimension in OBJECTIVES[strategy].space:
         if isinstance(dimension, Choice):

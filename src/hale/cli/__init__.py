@@ -42,9 +42,11 @@ def main() -> None:
 def must_stand_somewhere() -> None:
     """Refuse to begin in a folder that was removed: libraries end the process there."""
     try:
-        os.getcwd()
+        os.getcwd()  # noqa: PTH109 - pathlib would be imported for it
     except OSError:
-        os.write(2, b"error: The folder that you are in is gone. Go to another (cd), and try again.\n")
+        os.write(
+            2, b"error: The folder that you are in is gone. Go to another (cd), and try again.\n"
+        )
         sys.exit(2)
 
 

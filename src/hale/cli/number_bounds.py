@@ -1,4 +1,4 @@
-"""Numbers that no option takes: nan and infinity, which bounds let through, and more than 64 bits."""
+"""Numbers that no option takes: nan and infinity, which bounds let through, and over 64 bits."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from collections.abc import Callable, Mapping
 from typing import get_args
 
 from hale.errors import InputError
-
 
 MOST = 2**63 - 1  # what libraries count with
 

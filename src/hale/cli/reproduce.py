@@ -10,7 +10,7 @@ import typer
 
 from hale.cli import INTERRUPTED
 from hale.cli.app import err, out, print_json, reporting
-from hale.cli.options import Json
+from hale.cli.options import Json, Threads
 from hale.errors import HaleError, InputError, UnknownNameError
 
 if TYPE_CHECKING:
@@ -70,6 +70,7 @@ def reproduce(
     source: Annotated[
         Path, typer.Option("--source", help="The package's own folder, which --tune writes into.")
     ] = SOURCE,
+    threads: Threads = None,
     as_json: Json = False,
 ) -> None:
     """Fill a table or figure of the paper, or a slice of it, and render what is finished.
@@ -77,17 +78,20 @@ def reproduce(
     Each system is a cell: a file with its settings, seed, machine, commit, curve and metrics, and
     one with the ranks of its triples. Finished cells are skipped, stale ones are made again, and a
     cell that was killed goes on where it stopped. So does a search (--tune). The rows of the
-    paper's tables have their settings by such searches, improvements and best by recipes.
+    paper's tables have their settings by such searches, improvements and best by recipes; of the
+    plan, rows that were not searched yet are left out.
     """
     from dataclasses import replace
 
     from hale.cli.progress import LiveProgress
     from hale.cli.reproduction import run_searches, show_status
+    from hale.engine.device import use_threads
     from hale.lab.paper import EXPERIMENTS, fill, is_current, read_cells
     from hale.lab.paper.page import write_page
-    from hale.lab.paper.plan import planned, state_of
+    from hale.lab.paper.plan import is_searched, planned, state_of
     from hale.settings.recipes import NAMES
 
+    use_threads(threads)
     if recipe not in NAMES:
         raise UnknownNameError("recipe", recipe, NAMES)
     if what is not None and what not in (*EXPERIMENTS, PLANNED):
@@ -146,6 +150,11 @@ def reproduce(
             try:
                 if key in finished and is_current(cell, finished[key]):
                     err.print("finished before")
+                    continue
+                if what == PLANNED and not is_searched(cell):
+                    err.print(
+                        "left out: its row has not been searched (--tune), and would be stale"
+                    )
                     continue
                 err.print(f"{cell.seconds * share:,.0f} s of training")
                 with LiveProgress(err).live() as progress:

@@ -47,6 +47,7 @@ def show_status(results: Path, *, as_json: bool) -> None:
     told = ", ".join(f"{count} {state}" for state, count in counts.items() if count)
     out.print(f"{len(plan)} cells planned: {told}; {hours:.1f} h of training left (planned)")
     out.print(f"{len(searches)} searches left, {searching:.1f} h at most (planned --tune)")
+    out.print("validation comes to these: up to a fifth of a cell, more of a slow model's trials")
 
 
 def run_searches(cells: Iterable[Cell], work: Path, source: Path) -> None:

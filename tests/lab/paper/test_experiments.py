@@ -30,12 +30,12 @@ from hale.lab.paper.render import render_page, render_table
 from hale.lab.paper.searches import SEARCHED, TRIALS, search_of
 from hale.lab.paper.table_rows import by_share, longest
 from hale.models.transe import TransE
+from hale.objectives import HaLE
 from hale.runs.run import Record, Run, Summary, load_run
 from hale.runs.systems import build_model, check, complete
 from hale.settings import make_settings
 from hale.settings.recipes import read_recipe, recipe_files, settings_in
 from hale.training.stopping import Clock
-from hale.training.tune.search import SPACE_VERSION
 
 # Budgets of a fraction of a second: on a busy machine they leave little for validation.
 pytestmark = pytest.mark.filterwarnings("ignore:validation ranks:hale.errors.HaleWarning")
@@ -170,7 +170,7 @@ def test_the_ablation_takes_one_part_away_at_a_time(
     All have the settings that were found for the row with all parts, but for another activation.
     """
     monkeypatch.setattr(searches_module, "HOME", tmp_path)
-    made_by = f"trials = {TRIALS}\nspace = {SPACE_VERSION}\ntrial = "
+    made_by = f"trials = {TRIALS}\ntrial = "
     missing = {"w/o Activation": "activation", "w/o PosSquare": "square"}
     missing |= {"w/o RelRatio": "relation_scale"}
     for dataset in ("wn18rr", "fb15k-237", "codex-m"):
@@ -221,8 +221,32 @@ def test_a_cell_is_filled_once(loaded: Graph, tmp_path: Path) -> None:
     assert filled.machine["cores"]
     again = fill(TINY, seed=1, scale=0.2, **places)
     assert again is not None
-    lies = replace(again, finished=filled.finished)
+    lies = replace(again, finished=filled.finished, machine=filled.machine)
     assert lies == filled, "the finished run is taken as it lies there"
+
+
+def test_a_run_of_another_form_of_the_loss_is_trained_anew(
+    loaded: Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And never passed off as one of today's; a cell tells the code that began its run."""
+    places = {"folder": tmp_path / "cells", "work": tmp_path / "runs"}
+    monkeypatch.setattr(filling_module, "commit_of_code", lambda: "then")
+    filled = fill(TINY, seed=0, scale=0.2, **places)
+    assert filled is not None
+    monkeypatch.setattr(filling_module, "commit_of_code", lambda: "now")
+    same = fill(TINY, seed=0, scale=0.2, **places)
+    assert same is not None
+    assert (same.commit, same.training) == ("then", filled.training)
+    monkeypatch.setattr(HaLE, "revision", HaLE.revision + 1)
+    assert not is_current(TINY, filled)
+    anew = fill(TINY, seed=0, scale=0.2, **places)
+    assert anew is not None
+    assert (anew.commit, anew.revision) == ("now", HaLE.revision)
+    assert anew.training != filled.training
+    (places["work"] / f"{TINY.key(0, 0.2)}.made.json").unlink()
+    unknown = fill(TINY, seed=0, scale=0.2, **places)
+    assert unknown is not None
+    assert unknown.training != anew.training, "nobody knows whose it was"
 
 
 def test_a_cell_that_was_broken_off_goes_on(loaded: Graph, tmp_path: Path) -> None:
@@ -268,6 +292,8 @@ def test_a_finished_cell_is_current_until_its_settings_change(
     assert is_current(TINY, replace(filled, settings=ranking)), "the same weights"
     twin = replace(filled, key="twin", seed=1, settings={**filled.settings, "seed": 1})
     assert by_share(TINY, [filled, twin]) == [[filled, twin]]
+    wide = replace(twin, training={**twin.training, "threads": 64}, finished="2999-01-01")
+    assert by_share(TINY, [filled, wide]) == [[wide]], "threads are time"
 
 
 def test_tables_show_ours_beside_the_papers(loaded: Graph, tmp_path: Path) -> None:
@@ -547,5 +573,12 @@ def test_what_a_strategy_does_not_use_makes_no_other_run() -> None:
     assert not train_alike(sampled, sampled.model_copy(update={"negatives": 7}))
     assert train_alike(hale_run, hale_run.model_copy(update={"cardinality": True}))
     assert train_alike(hale_run, hale_run.model_copy(update={"group_size": 2}))
+    bare, no_penalty = make_settings(activation="identity"), sampled
+    for idle in ({"gamma": 7.0}, {"gamma_two_way": 9.0}, {"gamma_start": 3.0}, {"beta": 2.5}):
+        assert train_alike(bare, bare.model_copy(update=idle)), "it has neither bound nor slope"
+        assert not train_alike(hale_run, hale_run.model_copy(update=idle))
+    assert train_alike(no_penalty, no_penalty.model_copy(update={"penalty_power": 3.0}))
+    drawn = make_settings(strategy="samneg", penalty=0.1)
+    assert not train_alike(drawn, drawn.model_copy(update={"penalty_power": 3.0}))
     mapped = make_settings(model="affine")
     assert not train_alike(mapped, mapped.model_copy(update={"group_size": 2}))

@@ -19,7 +19,6 @@ from hale.runs.systems import check, complete
 from hale.settings.recipes import read_recipe, settings_in
 from hale.training.trainer import Trainer
 from hale.training.tune.points import as_settings, space_for, starting_points
-from hale.training.tune.search import SPACE_VERSION
 
 
 def row(table: str, dataset: str, name: str, group: str | None = None) -> Search | None:
@@ -83,18 +82,18 @@ def test_a_row_without_its_search_has_its_strategys_defaults(
     assert made.model_dump() == plain.model_dump()
     search = search_of(entry.cell)
     assert search is not None
-    lines = f"trials = {TRIALS}\ntrial = 30\nspace = {SPACE_VERSION}\ngamma = 7.5\n"
-    for text, gamma in (
-        (f"[hale-rotl-32]\nfound = 'so'\n{lines}", 7.5),
-        (f"[hale-rotl-32]\n{lines.replace(f'= {TRIALS}', '= 25')}", plain.gamma),
-        (f"[hale-rotl-32]\n{lines.replace('trial = 30', 'trial = 60')}", plain.gamma),
-        (f"[hale-rotl-32]\n{lines.replace('space = ', 'space = 9')}", plain.gamma),
-        (f"[hale-rotl-256]\n{lines}", plain.gamma),
+    lines = f"trials = {TRIALS}\ntrial = 30\nspace = '{search.space}'\ngamma = 7.5\n"
+    for text, gamma, alike in (
+        (f"[hale-rotl-32]\nfound = 'so'\n{lines}", 7.5, True),
+        (f"[hale-rotl-32]\n{lines.replace(f'= {TRIALS}', '= 25')}", 7.5, False),
+        (f"[hale-rotl-32]\n{lines.replace('trial = 30', 'trial = 60')}", 7.5, False),
+        (f"[hale-rotl-32]\n{lines.replace(search.space, 'another')}", 7.5, False),
+        (f"[hale-rotl-256]\n{lines}", plain.gamma, False),
     ):
         search.file().parent.mkdir(parents=True, exist_ok=True)
         search.file().write_text(text)
         read_recipe.cache_clear()
-        assert search.is_done() == (gamma == 7.5)
+        assert search.is_done() == alike, "a row that keeps its settings is marked"
         made = complete(None, **entry.cell.settings(0, 1.0))
         assert made.gamma == gamma
         assert made.model_copy(update={"gamma": plain.gamma}) == plain

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -92,7 +93,13 @@ def test_hale_meets_rivals_at_their_share_of_the_time() -> None:
     assert all(row.rival_of is None for row in marked if row.entry.group == "SamNeg")
     assert not any(row.best for row in marked), "who is marked is compared with none"
     other = finished["HaLE RotL"]
-    finished["HaLE RotL"] = type(other)(**{**vars(other), "scale": 0.1})
+    threads = {**other.training, "threads": 64}
+    finished["HaLE RotL"] = replace(other, training=threads)
+    wide = rows_of([*pick.values()], finished, kept.get)
+    (sampled,) = (row for row in wide if row.entry.group == "SamNeg")
+    assert sampled.rival_of is not None
+    assert sampled.rival_of.entry.row == "RotE", "of as many threads"
+    finished["HaLE RotL"] = replace(other, scale=0.1)
     rows = {
         f"{r.entry.group} {r.entry.row}": r for r in rows_of([*pick.values()], finished, kept.get)
     }
@@ -117,6 +124,25 @@ def test_the_page_by_relation(graph: Graph, tmp_path: Path) -> None:
     assert "| HaLE, RotL | 0.375 | 0.000 | 1.000 | 0.094 | 1.000 | 1.000 | 1.000 |" in page
     assert "| HaLE, RotL | 0.500 / 0.250 | 0.500 / 0.250 |" in page
     assert "| HaLE, RotL, by the rule | 1.000 / 1.000 |" in page
+
+
+def test_the_page_by_relation_has_the_mean_of_seeds_and_their_marks(
+    graph: Graph, tmp_path: Path
+) -> None:
+    entry = EXPERIMENTS["table3"].select(("wn18rr",), ("rotl",), ("hale",))[0]
+    write_triples(tmp_path, "wn18rr", graph)
+    told = read_triples(tmp_path, "wn18rr")
+    assert told is not None
+    ones = np.ones(2 * len(told.relations))
+    page = render_relations(
+        [EXPERIMENTS["table3"]],
+        {"a": finished_cell(entry, key="a"), "b": finished_cell(entry, key="b")},
+        lambda key: kept_alike(ones if key == "a" else 2 * ones),
+        lambda dataset: told if dataset == "wn18rr" else None,
+        {"b": "stale"},
+    )
+    assert "| HaLE, RotL (stale) | 0.750 ± 0.354 | 0.500 | 1.000 | 0.750 ± 0.354 |" in page
+    assert "| HaLE, RotL (stale) | 0.750 / 0.750 |" in page
 
 
 def test_ablations_meet_the_row_with_all_parts() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import logging
 import math
 from dataclasses import replace
@@ -16,7 +17,7 @@ from hale.runs.run import Record, Run, Summary
 from hale.runs.systems import complete
 from hale.training.trainer import Trainer
 from hale.training.tune.activation_space import first_shape
-from hale.training.tune.points import space_for, starting_points
+from hale.training.tune.points import digest_of, space_for, starting_points
 from hale.training.tune.search import JOURNAL, tune
 
 optuna = pytest.importorskip("optuna")
@@ -55,7 +56,8 @@ def test_a_search_is_found_again_by_its_name(graph: Graph, tmp_path: Path) -> No
     tune(graph, out=tmp_path, budget=0.1, trial_seconds=0.2, dim=4, threads=None, beta=2.5)
     backend = optuna.storages.journal.JournalFileBackend(str(tmp_path / JOURNAL))
     (name,) = optuna.study.get_all_study_names(optuna.storages.JournalStorage(backend))
-    assert name == f"{graph.name}-hale-rotl-4-0.2s-11-beta=2.5-dim=4"
+    space = digest_of(space_for(graph, complete(graph, dim=4, beta=2.5)))
+    assert name == f"{graph.name}-hale-rotl-4-0.2s-{space}-beta=2.5-dim=4"
 
 
 def test_ctrl_c_ends_a_search_without_a_traceback(
@@ -80,8 +82,36 @@ def test_ctrl_c_ends_a_search_without_a_traceback(
     asked = [params for state, params in with_state if state != "FAIL" and params]
     assert len(asked) == len({str(params) for params in asked}), "each point is queued once"
     start = complete(graph, dim=4)
-    first = starting_points(start, space_for(graph, start), len(graph.entities))
-    assert [point for point in first if point not in asked] == [], "the broken one too"
+    first, *_ = starting_points(start, space_for(graph, start), len(graph.entities))
+    assert asked[0] == first, "the broken one too"
+
+
+def test_steps_that_gain_are_combined(
+    graph: Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A step is taken from the best so far: beta and weight gain here, whatever else is tried."""
+    start = complete(graph, dim=4)
+
+    def fit(trainer: Trainer) -> Run:
+        asked = trainer.settings
+        mrr = 0.2 + 0.1 * (asked.beta > start.beta) + 0.1 * (asked.weight < start.weight)
+        history = [Record(1, 1.0, 1.0, 0.1, {}, {"mrr": mrr})]
+        summary = Summary("budget", 3, 1.0, 1.0, 0.0, 4, 1, 1, "cpu")
+        return Run(asked, graph, trainer.model, summary, history)
+
+    monkeypatch.setattr(Trainer, "fit", fit)
+    points = starting_points(start, space_for(graph, start), len(graph.entities))
+    asked = {"out": tmp_path, "budget": math.inf, "trial_seconds": 1, "dim": 4}
+    half = tune(graph, trials=len(points) // 2, **asked)
+    found = tune(graph, trials=len(points), **asked)  # gone on with
+    assert (half.start, found.start) == (0.2, 0.2)
+    assert found.mrr == pytest.approx(0.4)
+    steps = [params for _, params in _trials(tmp_path) if params]
+    assert steps[0] == points[0]
+    assert len({str(step) for step in steps}) == len(steps), "none twice"
+    pairs = list(itertools.pairwise(steps))
+    assert any(sum(a[name] != points[0][name] for name in a) > 1 for a in steps)
+    assert all(sum(a[name] != b[name] for name in a) <= 3 for a, b in pairs)
 
 
 def _trials(folder: Path) -> list[tuple[str, dict[str, object]]]:

@@ -21,7 +21,9 @@ from hale.data.graph import Graph
 from hale.errors import HaleWarning
 from hale.lab.paper.damaged import read_or_miss
 from hale.lab.paper.searches import SEARCHED, search_of
+from hale.models import model_class
 from hale.objectives import objective_class
+from hale.objectives.scoring import activation_of
 from hale.runs.systems import complete, unused
 from hale.settings import Settings, make_settings
 from hale.settings.recipes import read_recipe, recipe_files, settings_in
@@ -111,6 +113,11 @@ class Filled:
         of = cell.dataset, cell.system, cell.dim, cell.seconds
         return mine == of and cell.recipe in recipes
 
+    @property
+    def threads(self) -> int:
+        """How many it was trained on."""
+        return int(self.training.get("threads") or 0)
+
     def same_settings(self, other: Filled) -> bool:
         """Whether two cells differ by their seeds only."""
         mine, others = (make_settings(**{**cell.settings, "seed": 0}) for cell in (self, other))
@@ -129,9 +136,15 @@ def is_current(cell: Cell, filled: Filled) -> bool:
 
 def train_alike(one: Settings, other: Settings) -> bool:
     """Whether two settings make the same weights: what their strategy does not use does not count,
-    nor what only ranks.
+    nor what only ranks, a bound or a slope that the activation lacks, or the power of no penalty.
     """
     idle = {*unused(one.model, one.strategy), "cardinality"}
+    has = {field.name for field in fields(activation_of(one))}
+    idle |= {"gamma", "beta"} - has
+    if "gamma" not in has:
+        idle |= {"gamma_start", "gamma_two_way"}
+    if not one.penalty:
+        idle.add("penalty_power")
     return one.model_dump(exclude=idle) == other.model_dump(exclude=idle)
 
 
@@ -159,7 +172,8 @@ def _cell_in(path: Path) -> Filled | None:
     filled = TypeAdapter(Filled).validate_python(content)
     if filled.key != path.stem:
         raise ValueError(f"it holds the cell {filled.key}")
-    objective_class(make_settings(**filled.settings).strategy)
+    settings = make_settings(**filled.settings)
+    objective_class(settings.strategy), model_class(settings.model)
     told = [filled.training["seconds"], filled.training.get("epochs", 0.0), filled.metrics["mrr"]]
     told += [filled.training.get("validation_seconds") or 0.0]
     told += [point[name] for point in filled.curve for name in ("seconds", "hits@10")]

@@ -24,7 +24,9 @@ def commit_of_code() -> str:
     try:
         if not git("ls-files", "--", "commit.py"):  # a checkout around an installed package
             return ""
-        changed = git("status", "--porcelain", "--", ":/src", ":/native")
+        # what searches write stands in the settings of cells
+        others = (":/src", ":/native", ":(exclude,top)src/hale/lab/paper/searched")
+        changed = git("status", "--porcelain", "--", *others)
         return git("rev-parse", "--short=10", "HEAD") + ("+" if changed else "")
     except (OSError, subprocess.CalledProcessError):
         return ""

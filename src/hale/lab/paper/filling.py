@@ -1,16 +1,20 @@
 """Filling: a cell trained, ranked and written down.
 
-Its training lives in a run folder of its own, so that a killed one goes on where it stopped; when
-it is done, the cell's file is written at once and whole, with the ranks of its triples beside.
+Its training lives in a run folder of its own, so that a killed one goes on where it stopped, with a
+note beside of the code that began it; when it is done, the cell's file is written at once and
+whole, with the ranks of its triples beside.
 """
 
 from __future__ import annotations
 
+import json
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
@@ -34,6 +38,13 @@ from hale.training.observer import Observer
 from hale.training.start import train
 
 
+class MadeBy(NamedTuple):
+    """The code that began a run."""
+
+    revision: int  # of its strategy's loss
+    commit: str
+
+
 def fill(
     cell: Cell,
     *,
@@ -44,7 +55,7 @@ def fill(
     observer: Observer | None = None,
 ) -> Filled | None:
     """Train and evaluate a cell, or go on with it; None if it was interrupted."""
-    run = trained(cell, seed=seed, scale=scale, work=work, observer=observer)
+    run, made = trained(cell, seed=seed, scale=scale, work=work, observer=observer)
     if run.summary.stopped_by == "interrupt":
         return None
     found = ranked(run)
@@ -58,7 +69,7 @@ def fill(
         scale=scale,
         full_seconds=cell.seconds,
         version=__version__,
-        machine=machine(),
+        machine={**machine(), **_load()},
         settings=run.settings.model_dump(mode="json"),
         training=asdict(run.summary),
         curve=[
@@ -67,8 +78,8 @@ def fill(
         ],
         metrics=_measured(run, found.headline),
         finished=datetime.now(tz=UTC).isoformat(timespec="seconds"),
-        commit=commit_of_code(),
-        revision=objective_class(run.settings.strategy).revision,
+        commit=made.commit,
+        revision=made.revision,
         plain=_measured(run, found.plain),
         ruled=None if found.ruled is None else _measured(run, found.ruled),
         valid=Metrics.of(found.valid).as_dict(),
@@ -125,17 +136,39 @@ def _measured(run: Run, ranks: Floats) -> dict[str, float]:
     return {**Metrics.of(ranks).as_dict(), "mean_rank_by_lot": by_lot}
 
 
+def _load() -> dict[str, float]:
+    """How many processes would have run in the last 15 minutes, as the system has it."""
+    return {"load": round(os.getloadavg()[2], 1)} if hasattr(os, "getloadavg") else {}
+
+
 def trained(
     cell: Cell, *, seed: int, scale: float, work: Path, observer: Observer | None = None
-) -> Run:
-    """The run of a cell: as it lies there, gone on with, or trained anew."""
+) -> tuple[Run, MadeBy]:
+    """The run of a cell: as it lies there, gone on with, or trained anew; and whose it is.
+
+    One that was begun with another form of its loss is trained anew.
+    """
     place = work / cell.key(seed, scale)
+    note = work / f"{place.name}.made.json"
     graph = load_quietly(cell.dataset)
     settings = complete(graph, **cell.settings(seed, scale))
-    if (place / SETTINGS).is_file():
+    now = MadeBy(objective_class(settings.strategy).revision, commit_of_code())
+    made = _read_note(note)
+    if (place / SETTINGS).is_file() and made is not None and made.revision == now.revision:
         found = load_run(place)
         if train_alike(found.settings, settings):
-            if found.summary.stopped_by in ("budget", "epochs", "patience"):
-                return found
-            return train(None, out=place, resume=True, observer=observer)
-    return train(graph, settings, out=place, overwrite=True, observer=observer)
+            if found.summary.stopped_by not in ("budget", "epochs", "patience"):
+                found = train(None, out=place, resume=True, observer=observer)
+            return found, made
+    make_folder(work)
+    write_json(note, now._asdict())
+    return train(graph, settings, out=place, overwrite=True, observer=observer), now
+
+
+def _read_note(path: Path) -> MadeBy | None:
+    """Who began a run; None where nobody knows."""
+    try:
+        told: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        return MadeBy(int(told["revision"]), str(told["commit"]))
+    except (OSError, ValueError, TypeError, KeyError):
+        return None

@@ -19,11 +19,10 @@ from hale.lab.paper.figures import (
     project_points,
     read_points,
 )
-from hale.lab.paper.plan import state_of
+from hale.lab.paper.plan import is_searched, state_of
 from hale.lab.paper.rank_files import read_ranks, read_triples
 from hale.lab.paper.relation_page import render_relations
 from hale.lab.paper.render import render_page
-from hale.lab.paper.searches import search_of
 from hale.lab.paper.table_rows import longest
 from hale.runs.header import SETTINGS
 from hale.runs.run import load_run
@@ -54,7 +53,8 @@ def write_page(
     ranks_of = partial(read_ranks, cells)
     text = render_page(experiments, finished, figures, recipe, ranks_of, marked)
     write_text(page, text)
-    by_relation = render_relations(experiments, finished, ranks_of, partial(read_triples, cells))
+    triples_of = partial(read_triples, cells)
+    by_relation = render_relations(experiments, finished, ranks_of, triples_of, marked)
     write_text(results / f"reproduction{ending}-relations.md", by_relation)
     return page, notes
 
@@ -64,8 +64,7 @@ def faults_of(experiments: Iterable[Experiment], finished: Mapping[str, Filled])
     declared = {entry.cell for experiment in experiments for entry in experiment.entries}
     found = {}
     for cell in sorted(declared, key=lambda cell: cell.dataset):  # a data set is loaded once
-        search = search_of(cell)
-        alike = search is None or search.is_done()
+        alike = is_searched(cell)
         for filled in finished.values():
             if filled.is_of(cell):
                 faults = ["stale"] if state_of(cell, filled) == "stale" else []

@@ -94,11 +94,9 @@ def standing(finished: Mapping[str, Filled], home: Path | None = None) -> list[W
     """How each cell of the plan stands, by data set, so that each is loaded once."""
     found = []
     for cell, seed, scale in sorted(planned(), key=lambda wanted: wanted[0].dataset):
-        search = search_of(cell)
         filled = finished.get(cell.key(seed, scale))
         state: State = "missing" if filled is None else state_of(cell, filled)
-        fair = search is None or search.is_done(home)
-        found.append(Wanted(cell, seed, scale, state, fair))
+        found.append(Wanted(cell, seed, scale, state, is_searched(cell, home)))
     return found
 
 
@@ -108,6 +106,12 @@ def state_of(cell: Cell, filled: Filled) -> State:
         return "finished" if is_current(cell, filled) else "stale"
     except HaleError:
         return "unknown"
+
+
+def is_searched(cell: Cell, home: Path | None = None) -> bool:
+    """Whether a cell has its settings by a search like those of the others, or needs none."""
+    search = search_of(cell)
+    return search is None or search.is_done(home)
 
 
 def searches_left(home: Path | None = None) -> list[Search]:

@@ -25,8 +25,9 @@ PARTS = (
     it, an entity comes last among the answers to a query about itself, for relations of which train
     says so (less than one fact in a hundred joins an entity to itself, [models](../models.md)). `No
     rule` is MRR by scores alone, the protocol of the paper. `By the rule` has the cardinality rule
-    beside, which any system may have whose scores are in nats. Several seeds are averaged, ± their
-    standard deviation. `On validation` is MRR of the same state over all validation triples.
+    beside (MRR / Hits@10), which any system may have whose scores are in nats. Several seeds are
+    averaged, ± their standard deviation. `On validation` is MRR of the same state over all
+    validation triples.
     """,
     f"""
     The interval is a bootstrap over triples ({DRAWS:,} draws). `HaLE against it` is MRR of HaLE
@@ -45,7 +46,8 @@ PARTS = (
     Rows of the paper's tables and figures are searched alike, HaLE's too: {TRIALS} trials on
     validation triples, each of the same time ({_TIMES}), from the defaults of their strategy and
     model (`hale reproduce --tune`; src/hale/lab/paper/searched tells what was found). A row without
-    such a search has those defaults and is marked "not searched alike"; one that was made with
+    such a search has those defaults, one that was searched in other bounds has what was found
+    there; both are marked "not searched alike". One that was made with
     other settings, another form of its loss or other rules of ranking than it would be now is
     marked "stale". `HaLE as in the paper` has nothing beyond the paper, its settings from the
     paper's own grid, by as many trials. The recipes of `hale train` have no part in these rows:
@@ -57,7 +59,9 @@ PARTS = (
     The paper's figures (MRR / Hits@10 / Hits@1; Wang et al., WWW 2022) come from a GTX 1070; those
     with a star from models that their authors trained without a limit of time, of more than 256
     dimensions in Table 4. A share beside the time (x 0.25) says that a system had only that part of
-    the paper's time; compare systems of the same share.
+    the paper's time; compare systems of the same share. HaLE is compared with rivals of as many
+    threads. `Load` is how many processes would have run at the end of a cell, by the system's
+    average of 15 minutes: above the threads, others ran beside.
     """,
     """
     The same time is not the same number of steps. HaLE with RotatE, RotE, RotL and AffinE, over

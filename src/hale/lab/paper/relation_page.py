@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from statistics import mean, stdev
 
 import numpy as np
 
 from hale.evaluation.metrics import Metrics
 from hale.lab.paper.cells import Filled
 from hale.lab.paper.declaration import Entry, Experiment
-from hale.lab.paper.rank_files import Floats, Triples
+from hale.lab.paper.rank_files import Floats, Ranks, Triples
 from hale.lab.paper.table_rows import RanksOf, by_share
 
 TriplesOf = Callable[[str], Triples | None]  # by data set
@@ -21,14 +22,19 @@ def render_relations(
     finished: Mapping[str, Filled],
     ranks_of: RanksOf,
     triples_of: TriplesOf,
+    marked: Mapping[str, str] | None = None,
 ) -> str:
-    """The page; rows whose cells keep no ranks are left out."""
+    """The page; rows whose cells keep no ranks are left out.
+
+    ``marked`` says of cells, by key, what is wrong with them.
+    """
     lines = [
         "# By relation and direction, and on seen entities",
         "",
-        "Of the cells behind [reproduction.md](reproduction.md) that keep their ranks, the first "
-        "seed at the longest time: MRR with an entity last among the answers to a query about "
-        "itself (as there), and by the cardinality rule beside. Seen are the triples whose head "
+        "Of the cells behind [reproduction.md](reproduction.md) that keep their ranks, the mean of "
+        "all seeds at the longest time: MRR with an entity last among the answers to a query about "
+        "itself (as there), and by the cardinality rule beside; ± is the standard deviation over "
+        "seeds. Rows that are marked there are marked here. Seen are the triples whose head "
         "and tail both occur in train; they are ranked among all entities, those that train lacks "
         "too. PyKEEN's WN18RR has the same triples, and leaves those entities out as candidates "
         "as well, so its ranks are no worse. Figures over seen triples and over all are not "
@@ -40,29 +46,39 @@ def render_relations(
             continue
         for dataset in dict.fromkeys(entry.cell.dataset for entry in experiment.entries):
             entries = [entry for entry in experiment.entries if entry.cell.dataset == dataset]
-            lines += _section(experiment, dataset, entries, finished, ranks_of, triples_of)
+            told = triples_of(dataset)
+            if told is not None:
+                rows = _rows(entries, finished, ranks_of, told, marked or {})
+                lines += _section(experiment, dataset, rows, told)
     return "\n".join(lines)
 
 
-def _section(
-    experiment: Experiment,
-    dataset: str,
+Row = tuple[str, list[Ranks]]  # its name, and the ranks of its seeds
+
+
+def _rows(
     entries: list[Entry],
     finished: Mapping[str, Filled],
     ranks_of: RanksOf,
-    triples_of: TriplesOf,
-) -> list[str]:
-    told = triples_of(dataset)
+    told: Triples,
+    marked: Mapping[str, str],
+) -> list[Row]:
     rows = []
     for entry in entries:
         shares = by_share(entry.cell, finished.values())
-        kept = ranks_of(shares[0][0].key) if shares else None
-        if kept is not None and told is not None and len(kept.headline) == 2 * len(told.relations):
-            name = f"{entry.group}, {entry.row}" + (
-                "" if shares[0][0].scale >= 1 else f" (x {shares[0][0].scale:g})"
-            )
-            rows.append((name, kept))
-    if not rows or told is None:
+        cells = shares[0] if shares else []
+        kept = [found for cell in cells if (found := ranks_of(cell.key)) is not None]
+        whole = all(len(one.headline) == 2 * len(told.relations) for one in kept)
+        if kept and len(kept) == len(cells) and whole:
+            share = "" if cells[0].scale >= 1 else f" (x {cells[0].scale:g})"
+            faults = dict.fromkeys(marked[cell.key] for cell in cells if cell.key in marked)
+            share += f" ({', '.join(faults)})" if faults else ""
+            rows.append((f"{entry.group}, {entry.row}{share}", kept))
+    return rows
+
+
+def _section(experiment: Experiment, dataset: str, rows: list[Row], told: Triples) -> list[str]:
+    if not rows:
         return []
     seen = np.tile(told.seen, 2)
     lines = [f"## {experiment.title.split(':')[0]}, {dataset}", ""]
@@ -73,8 +89,9 @@ def _section(
         "|---|---|---|---|---|---|---|---|",
     ]
     for name, kept in rows:
-        ruled = ["", "", ""] if kept.ruled is None else _figures(kept.ruled[seen])
-        figures = [*_figures(kept.headline[seen]), *_figures(kept.plain[seen])[:1], *ruled]
+        ruled = _figures([one.ruled[seen] for one in kept if one.ruled is not None])
+        plain = _figures([one.plain[seen] for one in kept])
+        figures = [*_figures([one.headline[seen] for one in kept]), *plain[:1], *ruled]
         lines.append(f"| {name} | {' | '.join(figures)} |")
     counts = np.bincount(told.relations, minlength=len(told.names))
     shown = np.argsort(-counts, kind="stable")[:MOST]
@@ -83,18 +100,29 @@ def _section(
     lines += ["", "MRR of tails / heads, by relation (test triples):", "", f"| | all | {heads} |"]
     lines.append("|---|---|" + "---|" * len(shown))
     for name, kept in rows:
-        for title, ranks in ((name, kept.headline), (f"{name}, by the rule", kept.ruled)):
-            if ranks is None:
+        ruled_too = [one.ruled for one in kept if one.ruled is not None]
+        for title, seeds in (
+            (name, [one.headline for one in kept]),
+            (f"{name}, by the rule", ruled_too),
+        ):
+            if not seeds:
                 continue
-            both = (1 / ranks).reshape(2, -1)
+            both = np.mean([(1 / ranks).reshape(2, -1) for ranks in seeds], axis=0)
             cells = [_both(both)] + [_both(both[:, told.relations == i]) for i in shown]
             lines.append(f"| {title} | {' | '.join(cells)} |")
     return [*lines, ""]
 
 
-def _figures(ranks: Floats) -> list[str]:
-    found = Metrics.of(ranks)
-    return [f"{value:.3f}" for value in (found.mrr, found.hits[1], found.hits[10])]
+def _figures(seeds: Sequence[Floats]) -> list[str]:
+    """MRR, Hits@1 and Hits@10, the mean of seeds; nothing of none."""
+    if not seeds:
+        return ["", "", ""]
+    found = [Metrics.of(ranks) for ranks in seeds]
+    each = [(one.mrr, one.hits[1], one.hits[10]) for one in found]
+    told = [f"{mean(values):.3f}" for values in zip(*each, strict=True)]
+    if len(found) > 1:
+        told[0] += f" ± {stdev(one.mrr for one in found):.3f}"
+    return told
 
 
 def _both(values: Floats) -> str:

@@ -81,7 +81,7 @@ def _line(row: Row, marked: Mapping[str, str]) -> str:
         "" if bounds is None else f"{bounds.low:.3f} to {bounds.high:.3f}",
         str(len(found)),
         _figure(row.mean("mrr", "plain")),
-        _figure(row.mean("mrr", "ruled")),
+        _ruled(row),
         _judged(row, "valid"),
         _paper(entry),
         *(_figure(row.mean(name)) for name in ("hits@1", "hits@3", "hits@10")),
@@ -106,6 +106,12 @@ def _judged(row: Row, of: Literal["metrics", "valid"]) -> str:
     return (f"**{mrr}**" if row.best else mrr) + spread
 
 
+def _ruled(row: Row) -> str:
+    """MRR and Hits@10 by the cardinality rule."""
+    found = row.mean("mrr", "ruled"), row.mean("hits@10", "ruled")
+    return "" if found[0] is None else " / ".join(_figure(value) for value in found)
+
+
 def _paper(entry: Entry) -> str:
     """MRR, Hits@10 and Hits@1 of the paper."""
     if entry.paper is None:
@@ -127,10 +133,10 @@ def _one_of(names: Iterable[str]) -> str:
 
 
 def _machine(cell: Filled) -> str:
-    """The processor and how many threads it trained on."""
-    threads = cell.training.get("threads")
-    plural = "" if threads == 1 else "s"
-    return f"{cell.machine.get('cpu', 'unknown')}, {threads} thread{plural}"
+    """The processor, how many threads it trained on, and the load of the machine."""
+    plural = "" if cell.threads == 1 else "s"
+    load = f", load {cell.machine['load']:.1f}" if "load" in cell.machine else ""
+    return f"{cell.machine.get('cpu', 'unknown')}, {cell.threads} thread{plural}{load}"
 
 
 def _epochs(found: Sequence[Filled]) -> str:

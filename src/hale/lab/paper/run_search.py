@@ -8,11 +8,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from filelock import FileLock
+
 from hale.data.files import make_folder, write_text
 from hale.lab.paper.cells import load_quietly
 from hale.lab.paper.searches import SEARCHED, TRIALS, Search
 from hale.settings.recipes import read_recipe, recipe_files
-from hale.training.tune.search import SPACE_VERSION, Tuned, tune
+from hale.training.tune.search import Tuned, tune
 
 
 def run_search(
@@ -41,8 +43,9 @@ def run_search(
     head = f"entities = {len(graph.entities)}\ntrain = {len(graph.train)}\n"
     path = search.file(home)
     make_folder(path.parent)
-    text = path.read_text(encoding="utf-8") if path.is_file() else head
-    write_text(path, with_table(text, search.table, _lines(search, found)))
+    with FileLock(path.with_name(f".{path.name}.lock")):  # searches beside write it too
+        text = path.read_text(encoding="utf-8") if path.is_file() else head
+        write_text(path, with_table(text, search.table, _lines(search, found)))
     read_recipe.cache_clear()
     recipe_files.cache_clear()
     return found
@@ -56,7 +59,7 @@ def _lines(search: Search, found: Tuned) -> list[str]:
     )
     told: dict[str, object] = {"found": how, "trials": found.trials, "trial": search.trial}
     if search.recipe == SEARCHED:
-        told["space"] = SPACE_VERSION
+        told["space"] = search.space
     held = dict(search.held)
     told |= {name: value for name, value in found.values.items() if name not in held}
     return [

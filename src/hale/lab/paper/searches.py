@@ -15,10 +15,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from hale.models import model_class
 from hale.objectives import objective_class
 from hale.runs.score_kind import recipe_kinds
 from hale.settings.recipes import NO_SETTINGS, read_recipe, searched_in
-from hale.training.tune.search import SPACE_VERSION
+from hale.training.tune.points import digest_of
 
 if TYPE_CHECKING:
     from hale.lab.paper.cells import Cell
@@ -93,24 +94,34 @@ class Search:
             return (home or HOME) / "lab" / "paper" / "searched" / f"{self.dataset}.toml"
         return (home or HOME) / "settings" / "recipes" / "paper.toml"
 
+    @property
+    def space(self) -> str:
+        """A digest of what it may move: a search of another space was not made like the others."""
+        strategy, model = objective_class(self.strategy), model_class(self.model)
+        return digest_of(strategy.space, model.space)
+
     def is_done(self, home: Path | None = None) -> bool:
-        """Whether it was made, with as many trials of the same time as all others."""
+        """Whether it was made, in its space, by as many trials of the same time as all others."""
         path = self.file(home)
         if not path.is_file():
             return False
         if self.recipe == SEARCHED:
             table = read_recipe(path).get(self.table, {})
             made = table.get("trials"), table.get("trial"), table.get("space")
-            return made == (TRIALS, self.trial, SPACE_VERSION)
+            return made == (TRIALS, self.trial, self.space)
         content = read_recipe(path).get(self.dataset, {})
         found = searched_in(content, self.strategy, self.model, self.kinds)
         return found is not None and (found.trials, found.trial) == (TRIALS, self.trial)
 
     def values(self, home: Path | None = None) -> dict[str, object]:
-        """The settings that it found, with those that it held; these alone where it is missing."""
+        """The settings that it found, with those that it held; these alone where it is missing.
+
+        What an earlier search found in another space stands until it is made again: its row is
+        marked, and need not be trained twice.
+        """
         table: Mapping[str, Any] = {}
-        if self.recipe == SEARCHED and self.is_done(home):
-            table = read_recipe(self.file(home))[self.table]
+        if self.recipe == SEARCHED and self.file(home).is_file():
+            table = read_recipe(self.file(home)).get(self.table, {})
         found = {name: value for name, value in table.items() if name not in NO_SETTINGS}
         return {**found, **dict(self.held)}
 

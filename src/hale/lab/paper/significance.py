@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 
 DRAWS = 1000  # of a bootstrap
-FLIPS = 1999  # of a paired test
+FLIPS = 4999  # of a paired test: of twenty, each may still tell
 LEVEL = 0.01  # below which a difference is called one
 PART = 1 << 22  # numbers that are drawn at once
 

@@ -23,8 +23,7 @@ RanksOf = Callable[[str], Ranks | None]  # by the key of a cell
 def by_share(cell: Cell, finished: Iterable[Filled]) -> list[list[Filled]]:
     """The finished seeds of a cell, a list for each share of the time, the largest first.
 
-    Of each share only those with the settings of its latest: seeds of different settings have
-    no mean.
+    Of each share only those with the settings and the threads of its latest: others have no mean.
     """
     shares: dict[float, list[Filled]] = {}
     for filled in finished:
@@ -33,7 +32,13 @@ def by_share(cell: Cell, finished: Iterable[Filled]) -> list[list[Filled]]:
     found = []
     for _, mine in sorted(shares.items(), reverse=True):
         latest = max(mine, key=lambda filled: filled.finished)
-        found.append([filled for filled in mine if filled.same_settings(latest)])
+        found.append(
+            [
+                filled
+                for filled in mine
+                if filled.same_settings(latest) and filled.threads == latest.threads
+            ]
+        )
     return found
 
 
@@ -159,9 +164,17 @@ def compare(rows: Sequence[Row]) -> None:
 
 
 def _partner(row: Row, met: Sequence[Row]) -> Row | None:
-    """Whom a rival meets, of the rows that are met; None where there is none that is fair."""
-    scale, model = row.cells[0].scale, dict(row.entry.cell.values)["model"]
-    peers = [other for other in met if other.cells and other.cells[0].scale == scale]
+    """Whom a rival meets, of the rows that are met; None where there is none that is fair.
+
+    It had the same share of the time, and as many threads.
+    """
+    mine, model = row.cells[0], dict(row.entry.cell.values)["model"]
+    peers = [
+        other
+        for other in met
+        if other.cells
+        and (other.cells[0].scale, other.cells[0].threads) == (mine.scale, mine.threads)
+    ]
     own = [peer for peer in peers if dict(peer.entry.cell.values)["model"] == model]
     fair = [peer for peer in own or peers if peer.fair]
     return max(fair, key=lambda peer: peer.validation, default=None)

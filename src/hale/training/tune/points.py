@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Collection, Mapping
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
@@ -46,6 +47,11 @@ def space_for(graph: Graph, settings: Settings) -> Space:
     if "gamma" in has and not any(one.name == "gamma" for one in strategy.space):
         space = (*space, BOUNDS)
     return space
+
+
+def digest_of(*parts: object) -> str:
+    """Of spaces, and what else trials depend on: under another one they are of no use."""
+    return hashlib.sha256(repr(parts).encode()).hexdigest()[:8]
 
 
 def suggest(trial: optuna.Trial, space: Space) -> dict[str, object]:

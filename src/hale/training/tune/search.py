@@ -2,16 +2,17 @@
 
 Every trial trains for the same short time and is judged by its best validation MRR; a trial that
 lags behind the median of the others at the same moment is given up. The first trial has, as far as
-the space reaches, the settings that would be trained without a search, the next ones have them with
-one moved a step up or down, and those after draw from what was learnt (TPE). All trials are kept in
-a journal file, so a search that was killed goes on, and its best settings are written as a recipe.
+the space reaches, the settings that would be trained without a search. The next ones have those of
+the best trial so far with one setting moved a step up or down from where the search began, so that
+what gains is combined; those after draw from what was learnt (TPE). All trials are kept in a
+journal file, so a search that was killed goes on, and its best settings are written as a recipe.
 """
 
 from __future__ import annotations
 
 import importlib.util
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -28,14 +29,20 @@ from hale.training.stopping import Clock
 from hale.training.trainer import Trainer
 from hale.training.tune.activation_space import Search, check_search, family_space, first_shape
 from hale.training.tune.journal import blaming_journal, open_trials
-from hale.training.tune.points import as_settings, space_for, starting_points, suggest
+from hale.training.tune.points import (
+    as_settings,
+    digest_of,
+    space_for,
+    starting_points,
+    suggest,
+)
 from hale.training.tune.recipe_file import recipe_of
 
 if TYPE_CHECKING:
     import optuna
 
 JOURNAL = "trials.journal"
-SPACE_VERSION = 11  # of the searched spaces: trials of another one are of no use
+STEP_OF = "step"  # what a trial keeps of its place among the first steps
 VALIDATIONS = 6  # of a trial: where it can be given up
 STARTUP = 6  # trials before any is given up
 
@@ -144,7 +151,7 @@ def _search(
         f"-{name}={value}" for name, value in sorted(values.items()) if value is not None
     )
     system = f"{start.strategy}-{start.model}-{start.dim}"
-    name = f"{graph.name}-{system}-{trial_seconds:g}s-{SPACE_VERSION}{fixed}"
+    name = f"{graph.name}-{system}-{trial_seconds:g}s-{digest_of(space)}{fixed}"
     name += f"-{search}" if search != "settings" else ""
     before = {known.study_name: known.n_trials for known in optuna.get_all_study_summaries(storage)}
     study = optuna.create_study(
@@ -181,17 +188,13 @@ def _search(
         return best
 
     states = optuna.trial.TrialState
-    settled = study.get_trials(states=(states.WAITING, states.COMPLETE, states.PRUNED))
-    queued = [trial.system_attrs.get("fixed_params") for trial in settled]
-    for point in points:
-        if point not in queued:
-            study.enqueue_trial(point)
 
     def goes_on() -> bool:
         ended = study.get_trials(states=(states.COMPLETE, states.PRUNED))
         return _seconds(study) < budget and (trials is None or len(ended) < trials)
 
     while goes_on():
+        _queue_step(study, points)
         study.optimize(objective, n_trials=1)
     done = study.get_trials(states=(states.COMPLETE,))
     pruned = study.get_trials(states=(states.PRUNED,))
@@ -202,13 +205,38 @@ def _search(
         strategy=start.strategy,
         values=recipe_of(best, study.best_params.keys()),
         mrr=study.best_value,
-        start=next(
-            (t.value for t in done if t.system_attrs.get("fixed_params") == points[0]), None
-        ),
+        start=next((t.value for t in done if t.user_attrs.get(STEP_OF) == 0), None),
         trials=len(done) + len(pruned),
         pruned=len(pruned),
         seconds=_seconds(study),
     )
+
+
+def _queue_step(study: optuna.Study, points: Sequence[Mapping[str, object]]) -> None:
+    """Let the next trial have the best settings so far with the next step; none if all were taken.
+
+    ``points`` are the first one and those a step away from it. A step that was broken off is taken
+    again.
+    """
+    from optuna.trial import TrialState
+
+    settled = study.get_trials(states=(TrialState.WAITING, TrialState.COMPLETE, TrialState.PRUNED))
+    if any(trial.state == TrialState.WAITING for trial in settled):
+        return
+    taken = {trial.user_attrs.get(STEP_OF) for trial in settled}
+    tried = [trial.params for trial in settled]
+    best = max(
+        (trial for trial in settled if trial.state == TrialState.COMPLETE),
+        key=lambda trial: trial.value or 0.0,
+        default=None,
+    )
+    first = points[0]
+    for place, point in enumerate(points):
+        moved = {name: value for name, value in point.items() if value != first[name]}
+        asked = {**(first if best is None else best.params), **moved}
+        if place not in taken and asked not in tried:
+            study.enqueue_trial(asked, user_attrs={STEP_OF: place})
+            return
 
 
 def _seconds(study: optuna.Study) -> float:
