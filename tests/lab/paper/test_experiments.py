@@ -577,8 +577,8 @@ def test_what_a_strategy_does_not_use_makes_no_other_run() -> None:
     for idle in ({"gamma": 7.0}, {"gamma_two_way": 9.0}, {"gamma_start": 3.0}, {"beta": 2.5}):
         assert train_alike(bare, bare.model_copy(update=idle)), "it has neither bound nor slope"
         assert not train_alike(hale_run, hale_run.model_copy(update=idle))
-    assert train_alike(no_penalty, no_penalty.model_copy(update={"penalty_power": 3.0}))
+    assert train_alike(no_penalty, no_penalty.model_copy(update={"penalty_power": 2.5}))
     drawn = make_settings(strategy="samneg", penalty=0.1)
-    assert not train_alike(drawn, drawn.model_copy(update={"penalty_power": 3.0}))
+    assert not train_alike(drawn, drawn.model_copy(update={"penalty_power": 2.5}))
     mapped = make_settings(model="affine")
     assert not train_alike(mapped, mapped.model_copy(update={"group_size": 2}))
