@@ -5,8 +5,8 @@
 One process trains, updates, predicts and loads runs in a loop; beside it `hale serve` answers the
 same kinds of requests over and over, wrong ones too. After each round memory (after a collection of
 garbage), file handles and threads of both are written down. It fails where memory grows by more
-than GROWTH after the warm-up, where handles or threads become more, or where answers differ from
-the first. Written to docs/results/soak.json, with soak.md beside it.
+than GROWTH after the warm-up, where handles become more, or threads by more than a pool's, or where
+answers differ from the first. Written to docs/results/soak.json, with soak.md beside it.
 """
 
 from __future__ import annotations

@@ -140,3 +140,30 @@ def test_a_folder_that_is_gone_is_one_error(tmp_path: Path) -> None:
     assert found.stderr == (
         "error: The folder that you are in is gone. Go to another (cd), and try again.\n"
     )
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full")
+@pytest.mark.parametrize("command", [["datasets"], ["--version"], ["models", "--json"]])
+def test_what_is_printed_to_a_full_disk_is_one_error(command: list[str]) -> None:
+    with Path("/dev/full").open("w") as full:
+        found = subprocess.run(
+            [sys.executable, "-m", "hale", *command],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    assert found.returncode == 2, found.stderr
+    assert found.stderr == "error: what is printed cannot be written: No space left on device.\n"
+
+
+def test_who_reads_may_have_enough() -> None:
+    found = subprocess.run(
+        f"{sys.executable} -m hale models | head -1",
+        shell=True,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert "Traceback" not in found.stderr
+    assert "cannot be written" not in found.stderr

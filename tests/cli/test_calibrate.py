@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from hale.errors import InputError
+from hale.evaluation.calibration import calibrate
 from hale.runs.seal import unsealed
 from tests.cli.invoke import as_json, assert_refused, hale, save_line
 
@@ -55,3 +57,9 @@ def test_bad_input_is_one_message_and_status_2(
     run: Path, arguments: list[str], message: str
 ) -> None:
     assert_refused(arguments, message)
+
+
+def test_a_seed_is_not_negative(run: Path) -> None:
+    assert_refused(["calibrate", "run", "--seed=-1"], "--seed")
+    with pytest.raises(InputError, match="A seed is 0 or more, got -1"):
+        calibrate(run, seed=-1)

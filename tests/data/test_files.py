@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import socket
+import stat
 import subprocess
 import sys
 import threading
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from pathlib import Path
 
 import polars as pl
@@ -304,3 +306,37 @@ def test_what_polars_says_of_the_disk_is_told_as_what_python_says(tmp_path: Path
         raise pl.exceptions.ComputeError(refused)
     with pytest.raises(pl.exceptions.ComputeError), writing_to(tmp_path / "t.parquet"):
         raise pl.exceptions.ComputeError("cannot compare strings with numbers")
+
+
+def test_a_link_is_followed(tmp_path: Path) -> None:
+    (tmp_path / "real.txt").write_text("old")
+    (tmp_path / "link.txt").symlink_to("real.txt")
+    check_writable(tmp_path / "link.txt")
+    write_text(tmp_path / "link.txt", "new")
+    assert (tmp_path / "link.txt").is_symlink()
+    assert (tmp_path / "real.txt").read_text() == "new"
+
+
+def test_a_pipe_is_no_file(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    for write in (check_writable, lambda path: write_text(path, "text")):
+        with pytest.raises(WriteError, match="it is a pipe or a device, not a file"):
+            write(tmp_path / "pipe")
+    assert (tmp_path / "pipe").is_fifo()
+
+
+@pytest.mark.parametrize(("fault", "told"), [(errno.EIO, True), (errno.EINVAL, False)])
+def test_an_error_of_the_disk_is_told_of_a_folder_too(
+    fault: int, told: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A system that cannot bring folders to disk is let off; a disk that fails is not."""
+    real = os.fsync
+
+    def fsync(number: int) -> None:
+        if stat.S_ISDIR(os.fstat(number).st_mode):
+            raise OSError(fault, os.strerror(fault))
+        real(number)
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    with pytest.raises(WriteError, match="Input/output error") if told else nullcontext():
+        write_text(tmp_path / "file", "text")

@@ -57,3 +57,31 @@ def test_a_file_that_is_read_whole_and_does_not_fit_is_refused_with_the_figures(
     monkeypatch.setattr(room, "available", lambda: 2 * GB)
     with pytest.raises(InputError, match=rf"{name} has 3\.0 GB, 2\.0 GB of memory are free here"):
         read_graph(path)
+
+
+def test_the_limits_of_the_own_group_and_of_those_above_it_count(tmp_path: Path) -> None:
+    """As systemd, Slurm and Kubernetes set them, on a group below the one at the top."""
+    told = "MemTotal:  2000 kB\nMemAvailable:    1000 kB\n"
+    machine(tmp_path, meminfo=told, most="max\n", now="7\n")
+    (tmp_path / "proc/self").mkdir(parents=True)
+    (tmp_path / "proc/self/cgroup").write_text("0::/jobs/mine\n")
+    jobs = tmp_path / "sys/fs/cgroup/jobs"
+    (jobs / "mine").mkdir(parents=True)
+    (jobs / "mine/memory.max").write_text("max\n")
+    assert available(tmp_path) == 1_024_000
+    (jobs / "memory.max").write_text("900000\n")
+    (jobs / "memory.current").write_text("500000\n")
+    assert available(tmp_path) == 400_000
+    (jobs / "memory.stat").write_text("anon 100\ninactive_file 300000\nactive_file 50\n")
+    assert available(tmp_path) == 700_000, "pages of files can be dropped"
+
+
+def test_groups_of_version_1(tmp_path: Path) -> None:
+    (tmp_path / "proc/self").mkdir(parents=True)
+    (tmp_path / "proc/self/cgroup").write_text("5:cpu:/x\n4:memory:/mine\n")
+    mine = tmp_path / "sys/fs/cgroup/memory/mine"
+    mine.mkdir(parents=True)
+    (mine / "memory.limit_in_bytes").write_text("1000\n")
+    (mine / "memory.usage_in_bytes").write_text("800\n")
+    (mine / "memory.stat").write_text("total_inactive_file 300\n")
+    assert available(tmp_path) == 500

@@ -131,3 +131,21 @@ def test_libraries_that_others_may_write_are_refused(
     (tmp_path / place).chmod(0o755)
     kernel.look_again()
     assert current().name == "tiles"  # an empty file is no library, but it was looked at
+
+
+def test_a_folder_above_that_others_may_write_is_refused(
+    anew: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They could put another in its place; not where only owners may, as in /tmp."""
+    monkeypatch.delenv("HALE_ENGINE", raising=False)
+    (tmp_path / "open/mine").mkdir(parents=True)
+    (tmp_path / "open/mine/libhale_baseline.so").write_bytes(b"")
+    monkeypatch.setenv("HALE_NATIVE", str(tmp_path / "open/mine"))
+    (tmp_path / "open").chmod(0o777)
+    kernel.look_again()
+    with pytest.raises(InputError, match=r"others may write .*open, .*chmod go-w"):
+        current()
+    for mode in (0o1777, 0o755):
+        (tmp_path / "open").chmod(mode)
+        kernel.look_again()
+        assert current().name == "tiles"

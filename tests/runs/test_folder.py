@@ -6,6 +6,8 @@ import hashlib
 import json
 import os
 import shutil
+import threading
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -77,7 +79,7 @@ def test_what_is_there_is_not_replaced_by_accident(
         RunFolder.create(folder.path, settings, graph, weights)
     RunFolder.create(folder.path, settings, graph, weights, overwrite=True)
     assert folder.read_settings().epochs == 2
-    assert [path.name for path in tmp_path.iterdir()] == ["run"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == [".run.review.lock", "run"]
 
     precious = tmp_path / "precious"
     precious.mkdir()
@@ -85,6 +87,57 @@ def test_what_is_there_is_not_replaced_by_accident(
     with pytest.raises(RunError, match="is not a run, so it is not overwritten"):
         RunFolder.create(precious, settings, graph, weights, overwrite=True)
     assert (precious / "thesis.txt").read_text() == "years of work"
+
+
+def test_what_is_no_part_of_a_run_does_not_go_with_it(folder: RunFolder, graph: Graph) -> None:
+    settings = make_settings(model="transe", dim=4, epochs=2)
+    weights = make_model("transe", graph.size, 4).state_dict()
+    (folder.path / "notes.txt").write_text("thoughts")
+    (folder.path / "another run").mkdir()
+    with pytest.raises(RunError, match=r"no part of a run.*: another run, notes\.txt\. Move"):
+        RunFolder.create(folder.path, settings, graph, weights, overwrite=True)
+    assert (folder.path / "notes.txt").read_text() == "thoughts"
+
+
+def test_a_decision_as_a_run_is_replaced_is_not_lost(folder: RunFolder, graph: Graph) -> None:
+    """It waits until the new folder is there: the old one is copied, and gone."""
+    settings = make_settings(model="transe", dim=4, epochs=2)
+    weights = make_model("transe", graph.size, 4).state_dict()
+    made = review.Review(folder.path)
+    made.decide(("e0", "r0", "e1"), "accept", who="ada")
+    told: list[threading.Thread] = []
+
+    def decide() -> None:
+        made.decide(("e0", "r0", "e2"), "reject", who="ada")
+
+    keep_review = RunFolder.keep_review
+
+    def kept_and_decided(fresh: RunFolder, replaced: Path) -> None:
+        keep_review(fresh, replaced)
+        told.append(threading.Thread(target=decide))
+        told[0].start()
+        time.sleep(0.2)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(RunFolder, "keep_review", kept_and_decided)
+        RunFolder.create(folder.path, settings, graph, weights, overwrite=True)
+    told[0].join()
+    assert [entry.fact[2] for entry in review.Review(folder.path).entries] == ["e1", "e2"]
+
+
+def test_of_rows_the_bytes_of_the_whole_file_are_checked(folder: RunFolder) -> None:
+    """A process that reads its rows alone would take a wrong byte of them."""
+    folder.check_bytes("model.safetensors")
+    path = folder.path / "model.safetensors"
+    data = bytearray(path.read_bytes())
+    for place in (data.index(b"step"), len(data) - 3):  # of the header, of a number
+        data[place] ^= 1
+        path.write_bytes(data)
+        with pytest.raises(RunError, match="damaged"):
+            folder.check_bytes("model.safetensors")
+        data[place] ^= 1
+    path.write_bytes(data)
+    folder.check_bytes("model.safetensors")
 
 
 def test_what_people_decided_outlives_an_overwrite(
@@ -309,15 +362,18 @@ def test_an_old_run_without_its_successor_is_not_lost(folder: RunFolder, tmp_pat
     assert [path.name for path in tmp_path.iterdir()] == ["run"]
 
 
-def test_the_working_folder_may_be_the_run(
+def test_the_working_folder_is_not_replaced(
     tmp_path: Path, graph: Graph, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "here").mkdir()
     monkeypatch.chdir(tmp_path / "here")
     settings = make_settings(model="transe", dim=4)
     weights = make_model("transe", graph.size, 4).state_dict()
-    RunFolder.create(".", settings, graph, weights)
-    assert load_run(tmp_path / "here").settings.dim == 4
+    with pytest.raises(RunError, match="the folder that you are in"):
+        RunFolder.create(".", settings, graph, weights)
+    RunFolder.create("../run", settings, graph, weights)
+    monkeypatch.chdir(tmp_path / "run")
+    assert load_run(".").settings.dim == 4
 
 
 def test_weights_of_another_shape(folder: RunFolder) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from hale.data.graph import GraphSize
@@ -68,7 +70,7 @@ def test_what_teachers_tell_and_what_is_known_of_facts() -> None:
     [
         ({"block": "all"}, 500 << 20, "take --block 4096"),
         ({}, 200 << 20, "take --dim 16"),
-        ({"block": "all"}, 120 << 20, "take --dim 8"),
+        ({"block": "all"}, 120 << 20, "take --block 4096 and --dim 8"),
         ({}, 1 << 20, "take a machine with more"),
         (
             {"strategy": "samneg", "batch_size": 1 << 20, "negatives": 256},
@@ -89,6 +91,10 @@ def test_what_does_not_fit_is_refused_with_what_would(
     with pytest.raises(SettingsError, match=f"GB are free here: {advice}") as caught:
         check_fits(TRANSE.model_copy(update=changed), SIZE)
     assert "1,000,000 entities at --dim 32" in str(caught.value)
+    if "--" in advice:  # what it says will do, does
+        flags = dict(part.split(" ") for part in re.findall(r"--(\S+ \d+)", advice))
+        taken = {name.replace("-", "_"): int(value) for name, value in flags.items()}
+        check_fits(TRANSE.model_copy(update=changed | taken), SIZE)
 
 
 def test_what_fits_or_cannot_be_known_passes(monkeypatch: pytest.MonkeyPatch) -> None:

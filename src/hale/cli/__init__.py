@@ -6,16 +6,18 @@ help and errors come at once. Nothing is imported here, so that Ctrl-C is met fr
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import sys
 import time
 from types import FrameType
-from typing import Any
+from typing import Any, NoReturn
 
 __all__ = ["INTERRUPTED", "main"]
 
 INTERRUPTED = 130
+NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EFBIG, errno.EROFS)  # of no named file
 
 started: float | None = None  # when the command was called, by time.perf_counter()
 
@@ -30,6 +32,10 @@ def main() -> None:
         from hale.cli.app import app
 
         app()
+    except OSError as error:
+        if error.filename is not None or error.errno not in NO_ROOM:
+            raise
+        refuse_output(error)
     except BaseException as error:  # a library in Rust makes a panic of Ctrl-C
         if not isinstance(error, KeyboardInterrupt) and "KeyboardInterrupt" not in str(error):
             raise
@@ -37,6 +43,29 @@ def main() -> None:
         sys.exit(INTERRUPTED)
     finally:
         end_at_interrupts()
+        flush_output()
+
+
+def flush_output() -> None:
+    """What is printed leaves this process now, or it is told that it cannot."""
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:  # who read it has enough
+        drop_output()
+    except OSError as error:
+        refuse_output(error)
+
+
+def refuse_output(error: OSError) -> NoReturn:
+    """End because what is printed goes to a disk that takes no more."""
+    drop_output()
+    os.write(2, f"error: what is printed cannot be written: {error.strerror}.\n".encode())
+    sys.exit(2)
+
+
+def drop_output() -> None:
+    """Nothing more is written to stdout, neither now nor as Python ends."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
 
 
 def must_stand_somewhere() -> None:

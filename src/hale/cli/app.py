@@ -172,8 +172,8 @@ def reporting(command: Callable[P, R]) -> Callable[P, R]:
                 raise
             _tell_error(f"{_shown(error.filename)}: {error.strerror}.")
             raise typer.Exit(HaleError.exit_status) from None
-        except (MemoryError, RuntimeError) as error:
-            if not _no_memory(error):
+        except (MemoryError, RuntimeError, ImportError) as error:
+            if not _no_memory(error) and "failed to map" not in str(error):
                 raise
             _tell_error(NO_MEMORY)
             raise typer.Exit(InputError.exit_status) from None

@@ -31,7 +31,9 @@ def calibrate(
             show_default=False,
         ),
     ] = None,
-    seed: Annotated[int, typer.Option("--seed", help="Of the questions that are drawn.")] = 0,
+    seed: Annotated[
+        int, typer.Option("--seed", help="Of the questions that are drawn.", min=0)
+    ] = 0,
     skip_bad: SkipBad = False,
     device: Device = "auto",
     as_json: Json = False,

@@ -18,19 +18,24 @@ import shutil
 import socket
 import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext, suppress
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from hale.errors import WriteError
 
 # How long a writer is waited for that is between its two renames, which take no time at all.
 REPLACING_SECONDS = 1.0
+FEW = 5  # names that a message has
 
 
 def write_whole(target: Path, write: Callable[[Path], object]) -> None:
-    """Let ``write`` fill a file beside the target, bring it to disk, and put it in place."""
+    """Let ``write`` fill a file beside the target, bring it to disk, and put it in place.
+
+    A link is followed: the file that it leads to is written.
+    """
     with writing_to(target):
+        target = followed(target)
         sweep_aside(target)
         waiting = aside(target)
         try:
@@ -70,6 +75,14 @@ def append_line(target: Path, line: bytes) -> None:
             _to_disk(target.parent)  # its name
 
 
+def followed(target: Path) -> Path:
+    """Where a target that is a link leads; an error of what is no file, such as a pipe."""
+    target = target.resolve() if target.is_symlink() else target
+    if target.exists() and not target.is_file() and not target.is_dir():
+        raise OSError(errno.EINVAL, "it is a pipe or a device, not a file")
+    return target
+
+
 def put_in_place(waiting: Path, target: Path) -> None:
     """Bring a finished file to disk and give it its name: first its content, then its name."""
     _to_disk(waiting)
@@ -98,7 +111,8 @@ def check_writable(target: Path) -> None:
     removed: what the disk says to that it will say to the target. A folder that this process
     stands in is refused: what takes its place is another folder, which the process does not see.
     """
-    target = target.absolute()
+    with writing_to(target):
+        target = followed(target.absolute())
     place = target.parent
     while not place.exists() and place != place.parent:
         place = place.parent
@@ -172,6 +186,19 @@ def finish_replacing(target: Path) -> None:
             continue
         _left(target)["new"].get(writer, place).rename(target)
         shutil.rmtree(place, ignore_errors=True)
+
+
+def foreign(target: Path, own: Collection[str]) -> str:
+    """What stands in a folder beside its own files, some names of it; those that begin with a dot
+    are hale's, or nobody's.
+    """
+    others = sorted(
+        path.name
+        for path in target.iterdir()
+        if path.name not in own and not path.name.startswith(".")
+    )
+    more = f" and {len(others) - FEW:,} more" if len(others) > FEW else ""
+    return ", ".join(others[:FEW]) + more
 
 
 def is_free(target: Path) -> bool:
@@ -257,11 +284,18 @@ def _exchange(one: Path, other: Path) -> bool:
     raise OSError(fault, os.strerror(fault), str(other))
 
 
+# What systems say that cannot bring a folder to disk; an error of the disk is another.
+NO_FOLDERS = (errno.EINVAL, errno.ENOTSUP, errno.EACCES, errno.EPERM, errno.EBADF, errno.EISDIR)
+
+
 def _to_disk(path: Path) -> None:
     """Fsync of a file or a folder; a system that cannot do so with folders is let off."""
-    with suppress(OSError) if path.is_dir() else nullcontext():
+    try:
         number = os.open(path, os.O_RDONLY)
         try:
             os.fsync(number)
         finally:
             os.close(number)
+    except OSError as error:
+        if not path.is_dir() or error.errno not in NO_FOLDERS:
+            raise

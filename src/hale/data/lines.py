@@ -9,11 +9,14 @@ from pathlib import Path
 import polars as pl
 
 from hale.data.files import write_whole
+from hale.errors import SourceError
 
 # Bytes of a file that are looked at together.
 PART_BYTES = 1 << 22
 # Lines that are written together.
 PART_LINES = 1 << 16
+# Bytes of a line that is read: names have 64 kB at most.
+LONGEST_LINE = 1 << 23
 
 
 def lines_in(text: str) -> pl.Series:
@@ -21,16 +24,22 @@ def lines_in(text: str) -> pl.Series:
     return pl.Series("text", [text], dtype=pl.String).str.split("\n").explode()
 
 
-def whole_lines(parts: Iterable[bytes]) -> Iterator[bytes]:
+def whole_lines(parts: Iterable[bytes], source: str | None = None) -> Iterator[bytes]:
     """Bytes in parts, cut anew at line ends, which become line feeds; at the end of a part none.
 
-    Ends at the end of everything, however many, make no lines.
+    Ends at the end of everything, however many, make no lines. A line without an end in sight is an
+    error that names the ``source``, before memory is filled with it.
     """
     rest: list[bytes] = []  # of a line, perhaps many, that is not over
     for part in parts:
         cut = part.rfind(b"\n") + 1
         if not cut:
             rest.append(part)
+            if source is not None and sum(map(len, rest)) > LONGEST_LINE:
+                raise SourceError(
+                    f"holds a line of more than {LONGEST_LINE >> 20} MB, which no fact is",
+                    source=source,
+                )
             continue
         done = b"".join([*rest, part[:cut]]).replace(b"\r\n", b"\n")
         lines = done.rstrip(b"\n")

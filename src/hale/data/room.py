@@ -18,14 +18,7 @@ def available(root: Path = Path("/")) -> int | None:
     The least of what the machine has free, what the control group leaves, and what the limit of the
     address space leaves of it. ``root`` is where the system's files are.
     """
-    free = [_meminfo(root / "proc/meminfo")]
-    group = root / "sys/fs/cgroup"
-    for limit, used in (
-        (group / "memory.max", group / "memory.current"),
-        (group / "memory/memory.limit_in_bytes", group / "memory/memory.usage_in_bytes"),
-    ):
-        if (most := _number(limit)) is not None and (now := _number(used)) is not None:
-            free.append(max(most - now, 0))
+    free = [_meminfo(root / "proc/meminfo"), *_left_by_groups(root)]
     free.append(addresses_left(root))
     return min((one for one in free if one is not None), default=None)
 
@@ -60,6 +53,55 @@ def check_room(path: Path, size: int) -> None:
             f"{path} has {size / GB:,.1f} GB, {free / GB:,.1f} GB of memory are free here: take a "
             "part of its triples, or a machine with more."
         )
+
+
+def _left_by_groups(root: Path) -> list[int]:
+    """What the limits of the control groups leave: of this process's own, and of those above it.
+
+    Pages of files that were read and can be dropped count as used there, and are free all the same.
+    """
+    mounted, found = root / "sys/fs/cgroup", []
+    for folder, names in (
+        (mounted, ("memory.max", "memory.current", "inactive_file")),
+        (
+            mounted / "memory",
+            ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"),
+        ),
+    ):
+        own = folder / _group_of(root / "proc/self/cgroup", folder.name == "memory").lstrip("/")
+        for group in (own, *own.parents):
+            if not group.is_relative_to(folder):
+                break
+            limit, used, dropped = names
+            most, now = _number(group / limit), _number(group / used)
+            if most is not None and now is not None:
+                now -= min(now, _field(group / "memory.stat", dropped))
+                found.append(max(most - now, 0))
+    return found
+
+
+def _group_of(path: Path, by_controller: bool) -> str:
+    """The control group of this process: a line ``0::/it``, or ``4:memory:/it`` in version 1."""
+    try:
+        lines = [line.split(":", 2) for line in path.read_text().splitlines()]
+    except OSError:
+        return "/"
+    found = [
+        line[2]
+        for line in lines
+        if len(line) == 3
+        and ("memory" in line[1].split(",") if by_controller else line[:2] == ["0", ""])
+    ]
+    return found[0] if found else "/"
+
+
+def _field(path: Path, name: str) -> int:
+    """A number by its name in a file of such lines; 0 where there is none."""
+    try:
+        rows = [line.split() for line in path.read_text().splitlines()]
+    except OSError:
+        return 0
+    return next((int(row[1]) for row in rows if len(row) == 2 and row[0] == name), 0)
 
 
 def _meminfo(path: Path) -> int | None:

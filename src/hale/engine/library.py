@@ -141,11 +141,16 @@ def _trusted(folder: Path) -> Path:
             f"HALE_NATIVE is the whole path of a folder, got {str(folder)!r}: a relative one would "
             "mean another folder in every place that hale is called from."
         )
-    for place in (folder, *sorted(folder.glob("libhale_*.so"))):
+    whole = folder.resolve()
+    # Who may write a folder above could swap this one for another; in a sticky one only owners may.
+    for place in (folder, *sorted(folder.glob("libhale_*.so")), *whole.parents):
         # on Windows no other user is told apart by these
         if os.name != "posix" or not place.exists():
             continue
         told = place.stat()
+        above = place in whole.parents
+        if above and told.st_mode & stat.S_ISVTX:
+            continue
         if told.st_uid not in (0, os.geteuid()) or told.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
             raise InputError(
                 f"HALE_NATIVE: others may write {place}, and what it holds would run as you. "

@@ -11,6 +11,7 @@ from typing import Any
 from hale.data.files import (
     check_writable,
     finish_replacing,
+    foreign,
     is_free,
     whole_folder,
     write_json,
@@ -33,7 +34,8 @@ def export_folder(
     taken = is_taken(path, overwrite=overwrite)
     with whole_folder(Path(path).absolute(), replace=taken) as waiting:
         yield waiting
-        write_json(waiting / ABOUT, about)
+        files = sorted(path.name for path in waiting.iterdir())
+        write_json(waiting / ABOUT, {**about, "files": files})
 
 
 def is_taken(path: str | Path, *, overwrite: bool = False) -> bool:
@@ -50,6 +52,14 @@ def is_taken(path: str | Path, *, overwrite: bool = False) -> bool:
         )
     if taken and not _is_export(target):
         raise InputError(f"{path} is not an export, so it is not overwritten. Choose another.")
+    # an export of an earlier version does not tell its files
+    if taken and "files" in (about := read_about(target)):
+        others = foreign(target, [*map(str, about["files"]), ABOUT])
+        if others:
+            raise InputError(
+                f"{path} holds what the export there did not write, and would go with it: "
+                f"{others}. Move that elsewhere, or choose another folder."
+            )
     return taken
 
 

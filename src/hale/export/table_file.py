@@ -13,6 +13,7 @@ import polars as pl
 from hale.data.files import (
     aside,
     check_writable,
+    followed,
     make_folder,
     put_in_place,
     sweep_aside,
@@ -108,8 +109,8 @@ def table_file(path: str | Path, *, csv_safe: bool = False) -> Iterator[TableFil
 
     ``csv_safe``: text that a spreadsheet would compute is written as text (CSV and TSV).
     """
-    file = TableFile(Path(path), csv_safe=csv_safe)
-    check_table_path(file.path)
+    check_table_path(Path(path))
+    file = TableFile(followed(Path(path)), csv_safe=csv_safe)
     with writing_to(file.path):
         file.begin()
         try:

@@ -25,7 +25,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +37,7 @@ from torch import Tensor
 from hale.data.files import (
     check_writable,
     finish_replacing,
+    foreign,
     is_free,
     whole_folder,
     write_json,
@@ -56,8 +57,15 @@ from hale.runs.header import (
     read_header,
     settings_in,
 )
+from hale.runs.lock import deciding
 from hale.runs.seal import sealed, unsealed
-from hale.runs.tensor_file import InParts, check_finite, read_tensor_file, write_tensor_file
+from hale.runs.tensor_file import (
+    InParts,
+    check_bytes,
+    check_finite,
+    read_tensor_file,
+    write_tensor_file,
+)
 from hale.settings import Settings
 
 TRIPLES, MODEL = "triples.safetensors", "model.safetensors"
@@ -66,6 +74,13 @@ HISTORY, METRICS, ORIGIN = "history.jsonl", "metrics.json", "origin.json"
 REVIEW = "review.jsonl"
 TEACHERS, LESSONS = "teachers.json", "lessons.safetensors"
 RANKS = "ranks"
+# All that hale keeps in a run, what other packages do and earlier versions did among them.
+OWN = (
+    *(SETTINGS, "entities.txt", "relations.txt", "labels.tsv", TYPES, TRIPLES, MODEL, HISTORY),
+    *(METRICS, CHECKPOINT, ORIGIN, TEACHERS, LESSONS, RANKS, REVIEW, "calibration.json"),
+    *("paths.json", "map.parquet", "map.sha256", "accepted.tsv"),
+    *("tensorboard", "mlruns", "mlflow", "wandb"),
+)
 
 
 class RunFolder:
@@ -98,7 +113,8 @@ class RunFolder:
         """
         target = Path(path).absolute()
         taken = cls(target).is_taken(overwrite=overwrite)
-        with blaming_disk(), whole_folder(target, replace=taken) as waiting:
+        waits = deciding(target) if taken else nullcontext()
+        with blaming_disk(), waits, whole_folder(target, replace=taken) as waiting:
             fresh = cls(waiting)
             fresh._write_graph(graph)
             fresh.write_json(SETTINGS, make_header(settings, graph, waiting))
@@ -124,6 +140,11 @@ class RunFolder:
             )
         if taken and not (target / SETTINGS).is_file():
             raise RunError(f"{target} is not a run, so it is not overwritten. Choose another.")
+        if taken and (others := foreign(target, OWN)):
+            raise RunError(
+                f"{target} holds what is no part of a run, and would go with it: {others}. Move "
+                "that elsewhere, or choose another folder."
+            )
         return taken
 
     def keep_review(self, replaced: Path) -> None:
@@ -232,6 +253,12 @@ class RunFolder:
             if name == MODEL:
                 check_finite(found[0])
             return found
+
+    def check_bytes(self, name: str) -> None:
+        """Refuse a file of tensors whose bytes are not those that were written."""
+        path = self._existing(name)
+        with self.blaming(name):
+            check_bytes(path)
 
     def _owner(self, name: str) -> str | None:
         """The id that a file of tensors carries: none if its checksum stands in the header."""

@@ -49,8 +49,22 @@ def writing_run(path: str | Path | None) -> Iterator[None]:
         lock.release()
 
 
-def _beside(folder: Path) -> Path:
-    """Where the lock lies: in the folder itself if nothing can be written beside it."""
-    place = folder.with_name(f".{folder.name}.lock")
+@contextmanager
+def deciding(path: str | Path) -> Iterator[None]:
+    """Wait for whoever writes down a decision about a run's facts, or replaces the run's folder.
+
+    So no decision falls between the copy of those that were made and the new folder.
+    """
+    lock = FileLock(_beside(Path(path).absolute(), "review.lock"))
+    acquire(lock, lambda: None)
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def _beside(folder: Path, kind: str = "lock") -> Path:
+    """Where a lock lies: in the folder itself if nothing can be written beside it."""
+    place = folder.with_name(f".{folder.name}.{kind}")
     beside = place.exists() or os.access(folder.parent, os.W_OK)
-    return place if beside or not folder.is_dir() else folder / ".lock"
+    return place if beside or not folder.is_dir() else folder / f".{kind}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import warnings
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
@@ -24,7 +25,7 @@ from hale.models import Model
 from hale.models.held import rows_held, share
 from hale.runs.folder import HISTORY, METRICS, MODEL, ORIGIN, RunFolder
 from hale.runs.header import SETTINGS
-from hale.runs.lock import writing_run
+from hale.runs.lock import deciding, writing_run
 from hale.runs.named_vectors import Vectors, tables_in, vectors_of
 from hale.runs.systems import build_model
 from hale.runs.training_curve import curve_svg
@@ -207,6 +208,8 @@ def load_run(path: str | Path, *, device: str = "auto", group: Group = ALONE) ->
     with unmade, blank():  # no numbers are drawn that the file replaces
         span = Shards(len(graph.entities), group.size).span(group.rank)
         model = build_model(settings, graph.size._replace(num_entities=len(span)))
+    if group.size > 1 and group.rank == 0:  # others read their rows alone, as it does
+        folder.check_bytes(MODEL)
     weights, about = folder.read_tensors(MODEL, rows_held(model, group, span))
     with folder.blaming(MODEL, "does not fit settings.json and entities.txt"):
         model = model.to_empty(device="cpu")
@@ -282,7 +285,8 @@ def _copy(path: Path, to: str | Path, *, overwrite: bool) -> None:
     if target.resolve() == path.resolve():
         raise RunError(f"The run lives in {to} already.")
     taken = RunFolder(target).is_taken(overwrite=overwrite)
-    with whole_folder(target, replace=taken) as waiting:
+    waits = deciding(target) if taken else nullcontext()
+    with waits, whole_folder(target, replace=taken) as waiting:
         for file in (file for file in path.iterdir() if file.is_file()):
             shutil.copyfile(file, waiting / file.name)
         RunFolder(waiting).keep_review(target)

@@ -33,6 +33,8 @@ PART = 1 << 24
 # Under which metadata has the digest of all, and what stands there while it is made.
 WHOLE, BLANK = "whole", "0" * 64
 
+DIFFERS = "its bytes are not those that were written: the checksum differs"
+
 # In the order in which tensors lie: wide elements first, so that each begins where it should.
 DTYPES = {
     torch.int64: "I64",
@@ -106,7 +108,7 @@ def read_tensor_file(
     """The tensors of a file and what is said about them; of some, certain ``rows`` alone.
 
     With an ``owner``, a file that carries another, or other bytes than it was written with, is a
-    ValueError. The checksum is of all bytes, so it is not checked where only some are read.
+    ValueError. The checksum is of all bytes: where only some are read, ``check_bytes`` looks at it.
     """
     some = rows or {}
     with safe_open(path, framework="pt") as file:
@@ -121,6 +123,27 @@ def read_tensor_file(
         if not some:
             _check(tensors, metadata)
     return tensors, dict(json.loads(metadata.get("about", "{}")))
+
+
+def check_bytes(path: Path) -> None:
+    """Refuse a file, a ValueError, whose bytes are not those that were written; none is kept.
+
+    For who reads some of its rows: of several processes one looks at all.
+    """
+    with safe_open(path, framework="pt") as file:
+        metadata = file.metadata() or {}
+    earlier = "sha256" in metadata and WHOLE not in metadata
+    told = metadata.get("sha256" if earlier else WHOLE)
+    if told is None:
+        return  # of no run
+    with path.open("rb") as raw:
+        header = raw.read(int.from_bytes(raw.read(8), "little"))
+        blank = header.replace(told.encode(), BLANK.encode(), 1)
+        digest = hashlib.sha256(b"" if earlier else blank)
+        while part := raw.read(PART):
+            digest.update(part)
+    if digest.hexdigest() != told:
+        raise ValueError(DIFFERS)
 
 
 def _check_room(path: Path, file: Any, rows: Mapping[str, slice]) -> None:
@@ -168,7 +191,7 @@ def _check(tensors: Mapping[str, Tensor], metadata: Mapping[str, str]) -> None:
     for name in _order(tensors):
         _write(digest.update, tensors[name])
     if digest.hexdigest() != metadata.get("sha256" if earlier else WHOLE):
-        raise ValueError("its bytes are not those that were written: the checksum differs")
+        raise ValueError(DIFFERS)
 
 
 def _header(tensors: Mapping[str, Tensor | InParts], metadata: Mapping[str, str]) -> bytes:

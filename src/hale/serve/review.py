@@ -26,6 +26,7 @@ import polars as pl
 
 from hale.data.files import append_line
 from hale.errors import HaleWarning, InputError, RunError, UnknownNameError
+from hale.runs.lock import deciding
 from hale.runs.seal import sealed, unsealed
 
 REVIEW = "review.jsonl"
@@ -125,7 +126,8 @@ class Review:
 
     def _append(self, values: dict[str, Any]) -> None:
         """One more line, on disk when this returns."""
-        append_line(self.path, json.dumps(sealed(values), ensure_ascii=False).encode())
+        with deciding(self.path.parent):
+            append_line(self.path, json.dumps(sealed(values), ensure_ascii=False).encode())
 
     def _catch_up(self) -> None:
         """Take in the lines that are new in the file."""

@@ -83,15 +83,16 @@ def check_fits(settings: Settings, size: GraphSize, facts: int = 0) -> None:
 
 def _what_would_do(settings: Settings, size: GraphSize, facts: int, free: int) -> str:
     """The first smaller setting that fits: of a block, a batch, the lessons, a vector."""
+    beside = ""
     if "block" in objective_class(settings.strategy).uses and settings.block == "all":
         blocks = settings.model_copy(update={"block": 4096})
         if needed(blocks, size, facts) <= free:
             return "take --block 4096"
-        settings = blocks
+        settings, beside = blocks, "--block 4096 and "
     for name, values in _smaller(settings):
         for value in values:
             if needed(settings.model_copy(update={name: value}), size, facts) <= free:
-                return f"take --{name.replace('_', '-')} {value}"
+                return f"take {beside}--{name.replace('_', '-')} {value}"
     return "take a machine with more, or fewer entities"
 
 

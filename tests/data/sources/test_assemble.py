@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import polars as pl
 import pytest
@@ -9,8 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hale.data.sources import assemble as module
+from hale.data.sources import read_graph
 from hale.data.sources.assemble import assemble, codes_of_names, distinct, split_at_random
 from hale.data.sources.layout import ROLES
+from hale.errors import InputError
 
 Rows = list[tuple[str, str, str]]
 
@@ -106,3 +110,9 @@ def test_triples_are_not_copied_again(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "_ids", watched)
     graph = assemble("g", {"train": coded([("a", "r", "b")])[0]})
     assert made == [id(graph.train)]
+
+
+def test_a_seed_is_not_negative(tmp_path: Path) -> None:
+    (tmp_path / "g.tsv").write_text("a\tr\tb\n")
+    with pytest.raises(InputError, match="A seed is 0 or more, got -1"):
+        read_graph(tmp_path / "g.tsv", seed=-1)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import bz2
 import gzip
 import lzma
+import os
+import threading
 import tracemalloc
 import zipfile
 from collections.abc import Callable
@@ -85,3 +87,16 @@ def test_an_archive_cannot_say_that_it_is_larger_than_its_file(tmp_path: Path) -
     path.write_bytes(data)
     with opened(path / "train.tsv") as (_, size, packed):
         assert (size, packed) == (600, len(data))
+
+
+def test_a_pipe_is_read_and_followed(tmp_path: Path) -> None:
+    """As of `hale train <(command)`: it has no place to tell, and no length."""
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+    writer = threading.Thread(target=path.write_bytes, args=(b"a\tr\tb\n" * 50_000,))
+    writer.start()
+    told: list[int] = []
+    parts = read_parts(path, progress=lambda done, _total: told.append(done))
+    assert b"".join(parts) == b"a\tr\tb\n" * 50_000
+    writer.join()
+    assert told[-1] == 300_000

@@ -41,3 +41,8 @@ def test_which_column_is_which(header: str, expected: tuple[int, int, int]) -> N
 )
 def test_lines_that_name_no_columns(line: str) -> None:
     assert len(find_columns(line.split(","), WORDS)) < 3
+
+
+def test_a_very_long_name_says_nothing() -> None:
+    names = ["head " + "x" * 1000, "head", "relation", "tail"]
+    assert find_columns(names, WORDS) == {"head": 1, "relation": 2, "tail": 3}

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from hale.data.lines import PART_BYTES
+from hale.data.lines import LONGEST_LINE, PART_BYTES
 from hale.data.sources import reader
 from hale.data.sources import text as text_module
 from hale.data.sources.assemble import codes_of_names
@@ -254,3 +254,23 @@ def test_reading_is_followed_and_makes_no_string_for_each_line(tmp_path: Path) -
     assert [done for done, _ in seen] == sorted({done for done, _ in seen})
     assert len(seen) > 1
     assert peak < 8 * PART_BYTES  # a few parts, as bytes and as text; the lines are 40 MB more
+
+
+def test_a_table_of_far_too_many_columns_is_refused_at_once(tmp_path: Path) -> None:
+    """The name of each column is looked at for what it says: 200,000 took a minute."""
+    path = tmp_path / "wide.csv"
+    path.write_text("," * 200_000 + "\n")
+    with pytest.raises(SourceError, match=r"has 200,001 columns; a table of facts has 1,024 at"):
+        read_triples(path)
+
+
+def test_a_line_without_an_end_is_refused_before_it_fills_memory(tmp_path: Path) -> None:
+    path = tmp_path / "long.tsv"
+    path.write_bytes(b"a\tb\tc\n" + b"x" * (4 * LONGEST_LINE))
+    tracemalloc.start()
+    try:
+        with pytest.raises(SourceError, match="holds a line of more than 8 MB"):
+            read_triples(path)
+        assert tracemalloc.get_traced_memory()[1] < 5 * LONGEST_LINE
+    finally:
+        tracemalloc.stop()

@@ -69,3 +69,11 @@ def test_memory_is_bounded() -> None:
     for before, status in (("", 0), ("bound(1 << 28); ", 1), ("bound(1 << 31); ", 0)):
         command = [sys.executable, "-c", asked.format(before)]
         assert subprocess.run(command, check=False, capture_output=True).returncode == status
+
+
+def test_a_file_that_takes_too_long_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(trial, "SECONDS", 0.05)  # less than a process needs to start
+    with Trial() as tried:
+        assert tried.fault_of(packed(TABLE)) == "reading it took more than 0 s"
+        monkeypatch.setattr(trial, "SECONDS", 60.0)
+        assert tried.fault_of(packed(TABLE)) is None

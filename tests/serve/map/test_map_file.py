@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +11,9 @@ import pytest
 
 from hale.data.graph import Graph
 from hale.serve.map.clusters import Cluster, Trait
-from hale.serve.map.map_file import MAP, Layout, read_map, write_map
+from hale.serve.map.map_file import DIGEST, MAP, Layout, read_map, write_map
+
+ABORTS = Path(__file__).parents[2] / "scripts/corpus/parquet/aborts-its-reader.bin"
 
 
 @pytest.fixture
@@ -50,4 +53,12 @@ def test_one_of_another_graph_is_none(tmp_path: Path, graph: Graph, layout: Layo
     table = pl.read_parquet(tmp_path / MAP)[1:]
     about = pl.read_parquet_metadata(tmp_path / MAP)["hale"]
     table.write_parquet(tmp_path / MAP, metadata={"hale": about})
+    assert read_map(tmp_path, graph, "abc") is None
+
+
+def test_a_map_that_aborts_its_reader_is_made_again(tmp_path: Path, graph: Graph) -> None:
+    """Whoever gives a run away can give the digest of any file with it."""
+    data = ABORTS.read_bytes()
+    (tmp_path / MAP).write_bytes(data)
+    (tmp_path / DIGEST).write_text(hashlib.sha256(data).hexdigest() + "\n")
     assert read_map(tmp_path, graph, "abc") is None

@@ -12,6 +12,7 @@ from hale.errors import InputError, SourceError
 # Names that a library gives to columns which have none.
 NAMELESS = re.compile(r"(column_?|field_?|unnamed: *|_c|v|x)?\d+", re.IGNORECASE)
 NAMED = 8  # columns that a message names
+MOST_COLUMNS = 1024  # which a table of facts has: a header's names are looked at one by one
 
 
 @dataclass(frozen=True)
@@ -55,6 +56,7 @@ class Arrangement:
 
 def arrange(first: Sequence[str], source: str, layout: Layout, asked: Asked) -> Arrangement:
     """Arrange text by its first line, which may be a header."""
+    _check_width(first, source)
     named = layout.by_header(first)
     called = {_folded(name) for name in first}
     has_header = asked.header
@@ -90,6 +92,7 @@ def arrange(first: Sequence[str], source: str, layout: Layout, asked: Asked) -> 
 
 def arrange_table(names: Sequence[str], source: str, layout: Layout, asked: Asked) -> Arrangement:
     """Arrange a table whose columns have names, perhaps given by a library."""
+    _check_width(names, source)
     named = layout.by_header(names)
     places = _places(names, source, layout, asked, named)
     notes: list[str] = []
@@ -111,6 +114,15 @@ def arrange_table(names: Sequence[str], source: str, layout: Layout, asked: Aske
             )
     notes += _left_out(source, names, places)
     return Arrangement(places, len(names), True, tuple(names), tuple(notes))
+
+
+def _check_width(names: Sequence[str], source: str) -> None:
+    if len(names) > MOST_COLUMNS:
+        raise SourceError(
+            f"has {len(names):,} columns; a table of facts has {MOST_COLUMNS:,} at most: leave out "
+            "those that are not needed",
+            source=source,
+        )
 
 
 def _places(

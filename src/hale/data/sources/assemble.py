@@ -108,6 +108,8 @@ def split_at_random(rows: pl.DataFrame, *, share: float, seed: int) -> dict[str,
     """
     if not 0 <= share < 0.5:
         raise InputError(f"The held-out share is at least 0 and below 0.5, got {share}.")
+    if seed < 0:
+        raise InputError(f"A seed is 0 or more, got {seed}.")
     order = np.random.default_rng(seed).permutation(len(rows))
     heads, relations, tails = (column[order] for column in _codes(rows))
     free = np.ones(len(rows), dtype=bool)

@@ -94,7 +94,7 @@ def read_parts(
                 if unpacked > max(FREE_BYTES, MOST_TIMES * packed):
                     raise _too_much(path, packed)
                 if progress:
-                    progress(file.tell(), total)
+                    progress(file.tell() if file.seekable() else unpacked, total)
                 yield part
     except (gzip.BadGzipFile, EOFError, lzma.LZMAError, zlib.error, zstandard.ZstdError) as error:
         raise _not_whole(path, error) from None

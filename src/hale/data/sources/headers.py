@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 
 # What heads and tails are called: a pair of one line goes before words of two.
 ENDS = (
@@ -53,6 +54,7 @@ TYPES = frozenset(
     )
 )
 BEST, BY_IDS, BY_NAMES = range(3)  # how well a name says a word
+LONGEST = 200  # letters of a name that says anything of its column
 
 
 def find_columns(names: Sequence[str], words: Mapping[str, Sequence[str]]) -> dict[str, int]:
@@ -96,7 +98,7 @@ def _said(name: str, words: Sequence[str]) -> list[tuple[int, str]]:
     plain = [token for token in tokens if token not in BY_ID]
     named = [token for token in plain if token not in BY_NAME]
     found = []
-    for level, rest in ((BEST, tokens), (BY_IDS, plain), (BY_NAMES, named)):
+    for level, rest in ((BEST, list(tokens)), (BY_IDS, plain), (BY_NAMES, named)):
         if not RELATIONS & set(words) and set(rest) - THINGS:
             rest = [token for token in rest if token not in THINGS or token in words]
         if not rest:
@@ -108,11 +110,14 @@ def _said(name: str, words: Sequence[str]) -> list[tuple[int, str]]:
     return found[:1]
 
 
-def _tokens(name: str) -> list[str]:
-    """The words of a column's name, in lower case."""
+@lru_cache(maxsize=4096)  # each is asked for every pair of words
+def _tokens(name: str) -> tuple[str, ...]:
+    """The words of a column's name, in lower case; none of one that is too long to say anything."""
+    if len(name) > LONGEST:
+        return ()
     bare = re.sub(r"[({\[].*$", "", name.strip().strip("\ufeff\"'"))
     before, colon, after = bare.rpartition(":")
     if colon:
         bare = before if after.lower() in TYPES else after
     bare = re.sub(r"([a-z0-9])([A-Z])", r"\1_\2", bare)
-    return [token for token in re.split(r"[\W_]+", bare.lower()) if token]
+    return tuple(token for token in re.split(r"[\W_]+", bare.lower()) if token)

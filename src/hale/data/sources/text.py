@@ -140,7 +140,7 @@ def decoded(parts: Iterable[bytes], source: str) -> Iterator[str]:
     """UTF-8 bytes -> texts of whole lines with plain ends; names the line of what is not text."""
     lines = 0  # before the part
     binary, empty = False, True
-    for number, part in enumerate(whole_lines(parts)):
+    for number, part in enumerate(whole_lines(parts, source)):
         data = part
         if number == 0:
             data = part.removeprefix(codecs.BOM_UTF8)

@@ -14,12 +14,14 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 from typing import Self
 
 from hale.data.sources.compression import FREE_BYTES, MOST_TIMES
 
 START = "from hale.data.sources.trial import main; main()"
 ROOM = 4  # times what a file may unpack to: what decoding takes beside
+SECONDS, BYTES_A_SECOND = 60.0, 1 << 20  # that reading may take: so long, and a second more a MB
 
 
 class Trial:
@@ -47,9 +49,23 @@ class Trial:
             process.stdin.write(len(data).to_bytes(8, "little"))
             process.stdin.write(data)
             process.stdin.flush()
-        if line := process.stdout.readline():
+        limit = SECONDS + len(data) / BYTES_A_SECOND
+        ended_late = threading.Event()
+
+        def end() -> None:
+            ended_late.set()
+            process.kill()
+
+        late = threading.Timer(limit, end)
+        late.start()
+        line = process.stdout.readline()
+        late.cancel()
+        if line:
             fault: str | None = json.loads(line)
             return fault
+        if ended_late.is_set():
+            self._end()
+            return f"reading it took more than {limit:.0f} s"
         return f"reading it ended a process {_words(self._end())}"
 
     def _end(self) -> int:

@@ -50,6 +50,8 @@ def calibrate(
     """
     if method is not None and method not in METHODS:
         raise UnknownNameError("method of calibration", method, METHODS)
+    if seed < 0:
+        raise InputError(f"A seed is 0 or more, got {seed}.")
     run = open_run(run)
     if isinstance(run.model, Advised):
         raise InputError("Probabilities are of scores without path rules: ask without them.")

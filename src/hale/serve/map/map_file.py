@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from hale.data.files import write_text, write_whole
 from hale.data.graph import Graph, Ids
+from hale.data.sources.trial import Trial
 from hale.serve.map.clusters import Cluster, describe, find_clusters
 
 Floats = NDArray[np.float32]
@@ -67,7 +68,10 @@ def read_map(run: Path, graph: Graph, weights: str) -> Layout | None:
     try:
         content = path.read_bytes()
         if hashlib.sha256(content).hexdigest() != (run / DIGEST).read_text().strip():
-            return None  # before it is read: a reader of Parquet may abort on a wrong byte
+            return None
+        with Trial() as trial:  # a reader of Parquet may abort, whatever the digest says
+            if trial.fault_of(content) is not None:
+                return None
         about = json.loads(pl.read_parquet_metadata(io.BytesIO(content))[ABOUT])
         if about["weights"] != weights:
             return None

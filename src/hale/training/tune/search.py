@@ -195,7 +195,12 @@ def _search(
 
     while goes_on():
         _queue_step(study, points)
-        study.optimize(objective, n_trials=1)
+        try:
+            study.optimize(objective, n_trials=1)
+        except AssertionError as error:  # optuna's, in place of what the disk said of its journal
+            if isinstance(error.__context__, OSError):
+                raise error.__context__ from None
+            raise
     done = study.get_trials(states=(states.COMPLETE,))
     pruned = study.get_trials(states=(states.PRUNED,))
     if not done:
