@@ -118,7 +118,8 @@ def _cells(place: Path) -> Kept:
 def _ranks(world: Path, place: Path) -> Kept:
     """What ranks of a group map and write."""
     from hale.engine.group import Group
-    from hale.runs.folder import RANKS, RunFolder
+    from hale.runs.file_names import RANKS
+    from hale.runs.folder import RunFolder
     from hale.runs.run import load_run
     from hale.training.extent import Ranked
     from hale.training.mapped_graph import check_facts, mapped_graph
@@ -151,7 +152,8 @@ def _beside(world: Path, place: Path) -> Kept:
     from hale.data.graph import Vocabulary
     from hale.data.types import Types
     from hale.evaluation.second_opinion import with_paths
-    from hale.runs.folder import ORIGIN, RunFolder
+    from hale.runs.file_names import ORIGIN
+    from hale.runs.folder import RunFolder
     from hale.runs.run import load_run
     from hale.serve.map.first_sight import first_sight
     from hale.serve.map.map_file import Layout, read_map, write_map

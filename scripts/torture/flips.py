@@ -83,7 +83,8 @@ def make_run(folder: Path) -> Path:
 
 def _own_lessons(folder: Path) -> None:
     """Let the lessons of the run that was taught be the run's own."""
-    from hale.runs.folder import LESSONS, RunFolder
+    from hale.runs.file_names import LESSONS
+    from hale.runs.folder import RunFolder
 
     tensors, about = RunFolder(folder / "taught").read_tensors(LESSONS)
     RunFolder(folder / "run").write_tensors(LESSONS, tensors, about)
@@ -92,7 +93,8 @@ def _own_lessons(folder: Path) -> None:
 def answers(run: Path) -> dict[str, Any]:
     """All that a run's files tell, by who asks."""
     from hale import evaluate, load_calibration, load_run, predict
-    from hale.runs.folder import CHECKPOINT, LESSONS, TEACHERS, RunFolder
+    from hale.runs.file_names import CHECKPOINT, LESSONS, TEACHERS
+    from hale.runs.folder import RunFolder
     from hale.serve.map.map_file import read_map
     from hale.serve.review import Review
 

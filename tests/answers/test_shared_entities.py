@@ -17,7 +17,8 @@ from hale.engine.group import Group
 from hale.errors import InputError
 from hale.evaluation.calibration import calibrate
 from hale.evaluation.evaluator import evaluate
-from hale.runs.folder import MODEL, RunFolder
+from hale.runs.file_names import MODEL
+from hale.runs.folder import RunFolder
 from hale.runs.run import load_run
 from hale.training.start import train
 from tests.conftest import ring

@@ -102,8 +102,8 @@ def test_a_run_is_replaced_only_on_request(run: Path) -> None:
     assert "exists. Choose another" in refused.stderr
     assert hale("update", run, "new.tsv", "--epochs", 1, "--out", run, "--overwrite").exit_code == 0
     assert (run / "origin.json").exists()
-    left = [path.name for path in run.parent.glob(".*")]
-    assert left == [f".{run.name}.lock"], "nothing but the lock is left beside it"
+    left = sorted(path.name for path in run.parent.glob(".*"))
+    assert left == [f".{run.name}.lock", f".{run.name}.review.lock"], "nothing but locks is left"
 
 
 @pytest.mark.parametrize(

@@ -21,8 +21,9 @@ from hale.data.graph import Graph, Vocabulary
 from hale.data.types import Types
 from hale.errors import HaleWarning, RunError
 from hale.models import make_model
-from hale.runs import tensor_file
-from hale.runs.folder import REVIEW, RunFolder
+from hale.runs import replacing, tensor_file
+from hale.runs.file_names import REVIEW
+from hale.runs.folder import RunFolder
 from hale.runs.run import load_run
 from hale.runs.tensor_file import write_tensor_file
 from hale.serve import review
@@ -110,16 +111,16 @@ def test_a_decision_as_a_run_is_replaced_is_not_lost(folder: RunFolder, graph: G
     def decide() -> None:
         made.decide(("e0", "r0", "e2"), "reject", who="ada")
 
-    keep_review = RunFolder.keep_review
+    keep_review = replacing.keep_review
 
-    def kept_and_decided(fresh: RunFolder, replaced: Path) -> None:
-        keep_review(fresh, replaced)
+    def kept_and_decided(replaced: Path, fresh: Path) -> None:
+        keep_review(replaced, fresh)
         told.append(threading.Thread(target=decide))
         told[0].start()
         time.sleep(0.2)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(RunFolder, "keep_review", kept_and_decided)
+        patch.setattr(replacing, "keep_review", kept_and_decided)
         RunFolder.create(folder.path, settings, graph, weights, overwrite=True)
     told[0].join()
     assert [entry.fact[2] for entry in review.Review(folder.path).entries] == ["e1", "e2"]
@@ -143,7 +144,6 @@ def test_of_rows_the_bytes_of_the_whole_file_are_checked(folder: RunFolder) -> N
 def test_what_people_decided_outlives_an_overwrite(
     folder: RunFolder, graph: Graph, tmp_path: Path
 ) -> None:
-    assert REVIEW == review.REVIEW
     (folder.path / REVIEW).write_text("a decision\n")
     settings = make_settings(model="transe", dim=4, epochs=2)
     weights = make_model("transe", graph.size, 4).state_dict()

@@ -13,9 +13,10 @@ import pytest
 from hale.data.sources import read_triples
 from hale.data.sources.labelled import read_labelled
 from hale.errors import HaleWarning, InputError, RunError, UnknownNameError
+from hale.runs.file_names import REVIEW
 from hale.runs.run import Run
 from hale.runs.seal import sealed
-from hale.serve.review import REVIEW, Review, facts_as_text
+from hale.serve.review import Review, facts_as_text
 from tests.serve.conftest import SCRIPT
 
 ONE, TWO, THREE = ("p0", "next", "p6"), ("p1", "next", "p7"), (SCRIPT, "is <b>", "a/b?c#d&e")

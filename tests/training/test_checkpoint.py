@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 import torch
 
-from hale.runs.folder import CHECKPOINT, RunFolder
+from hale.runs.file_names import CHECKPOINT
+from hale.runs.folder import RunFolder
 from hale.training.checkpoint import moments
 
 

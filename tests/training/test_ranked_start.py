@@ -17,7 +17,8 @@ from hale import evaluate, load_run
 from hale.data.vocabulary import VocabularyOnDisk
 from hale.engine.group import Group
 from hale.errors import HaleError, RunError, SettingsError
-from hale.runs.folder import MODEL, RANKS, RunFolder
+from hale.runs.file_names import MODEL, RANKS
+from hale.runs.folder import RunFolder
 from hale.runs.run import Record
 from hale.runs.seal import sealed
 from hale.settings import make_settings

@@ -14,7 +14,8 @@ from torch import Tensor
 from hale.engine.group import Group
 from hale.engine.shards import Shards
 from hale.errors import RunError
-from hale.runs.folder import MODEL, RANKS, RunFolder
+from hale.runs.file_names import MODEL, RANKS
+from hale.runs.folder import RunFolder
 from hale.runs.seal import sealed
 from hale.training.mapped_graph import FACTS
 from hale.training.ranked_start import train_on_ranks

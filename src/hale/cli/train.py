@@ -132,7 +132,7 @@ def train(
     from hale.evaluation.evaluator import evaluate as evaluate_run
     from hale.evaluation.evaluator import sample_of
     from hale.evaluation.gradual import ranking_seconds
-    from hale.runs.folder import RunFolder
+    from hale.runs.replacing import is_taken
     from hale.runs.run import Run
     from hale.runs.systems import complete
     from hale.training.ranked_start import check_ranked, train_on_ranks
@@ -148,7 +148,7 @@ def train(
     check(settings)  # faults are told before anything is read or fetched
     tracker = None if track is None else tracker_class(track)
     if not resume and not is_rank():
-        RunFolder(out_folder or Path("runs") / "new").is_taken(overwrite=overwrite)
+        is_taken(out_folder or Path("runs") / "new", overwrite=overwrite)
     if ranks is not None and not is_rank():
         if not resume:
             check_ranked(settings, GraphSize(1, 1))  # told once, not by each rank

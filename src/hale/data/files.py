@@ -18,7 +18,7 @@ import shutil
 import socket
 import threading
 import time
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -26,7 +26,6 @@ from hale.errors import WriteError
 
 # How long a writer is waited for that is between its two renames, which take no time at all.
 REPLACING_SECONDS = 1.0
-FEW = 5  # names that a message has
 
 
 def write_whole(target: Path, write: Callable[[Path], object]) -> None:
@@ -186,19 +185,6 @@ def finish_replacing(target: Path) -> None:
             continue
         _left(target)["new"].get(writer, place).rename(target)
         shutil.rmtree(place, ignore_errors=True)
-
-
-def foreign(target: Path, own: Collection[str]) -> str:
-    """What stands in a folder beside its own files, some names of it; those that begin with a dot
-    are hale's, or nobody's.
-    """
-    others = sorted(
-        path.name
-        for path in target.iterdir()
-        if path.name not in own and not path.name.startswith(".")
-    )
-    more = f" and {len(others) - FEW:,} more" if len(others) > FEW else ""
-    return ", ".join(others[:FEW]) + more
 
 
 def is_free(target: Path) -> bool:

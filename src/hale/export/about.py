@@ -11,12 +11,12 @@ from typing import Any
 from hale.data.files import (
     check_writable,
     finish_replacing,
-    foreign,
     is_free,
     whole_folder,
     write_json,
     writing_to,
 )
+from hale.data.foreign import foreign
 from hale.errors import InputError
 
 ABOUT = "about.json"

@@ -10,7 +10,7 @@ import numpy as np
 
 from hale import __version__
 from hale.errors import EvaluationError, InputError, UnknownNameError
-from hale.export.about import export_folder, is_taken
+from hale.export.about import export_folder, is_taken, read_about
 from hale.export.columnar import write_csv, write_parquet
 from hale.export.index import lift, write_index
 from hale.export.npy import write_npy
@@ -73,7 +73,7 @@ def export_run(
             WRITERS[form](tables, folder)
         else:
             about["index"] = write_index(tables, lifted, folder)
-    return about
+    return read_about(path)
 
 
 def _without_loops(run: Run) -> list[str]:

@@ -23,9 +23,8 @@ and step, so no generator is saved. No pickle is written or read.
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
@@ -34,21 +33,14 @@ import polars as pl
 import torch
 from torch import Tensor
 
-from hale.data.files import (
-    check_writable,
-    finish_replacing,
-    foreign,
-    is_free,
-    whole_folder,
-    write_json,
-    write_text,
-)
+from hale.data.files import write_json, write_text
 from hale.data.graph import SPLITS, Graph
 from hale.data.lines import read_lines, write_lines
 from hale.data.types import types_from_lines
 from hale.data.vocabulary import Vocabulary
 from hale.errors import RunError
 from hale.runs.blame import blaming_disk, blaming_file
+from hale.runs.file_names import MODEL, TRIPLES, TYPES
 from hale.runs.header import (
     SEALED,
     SETTINGS,
@@ -57,7 +49,7 @@ from hale.runs.header import (
     read_header,
     settings_in,
 )
-from hale.runs.lock import deciding
+from hale.runs.replacing import new_folder
 from hale.runs.seal import sealed, unsealed
 from hale.runs.tensor_file import (
     InParts,
@@ -67,20 +59,6 @@ from hale.runs.tensor_file import (
     write_tensor_file,
 )
 from hale.settings import Settings
-
-TRIPLES, MODEL = "triples.safetensors", "model.safetensors"
-CHECKPOINT, TYPES = "checkpoint.safetensors", "types.tsv"
-HISTORY, METRICS, ORIGIN = "history.jsonl", "metrics.json", "origin.json"
-REVIEW = "review.jsonl"
-TEACHERS, LESSONS = "teachers.json", "lessons.safetensors"
-RANKS = "ranks"
-# All that hale keeps in a run, what other packages do and earlier versions did among them.
-OWN = (
-    *(SETTINGS, "entities.txt", "relations.txt", "labels.tsv", TYPES, TRIPLES, MODEL, HISTORY),
-    *(METRICS, CHECKPOINT, ORIGIN, TEACHERS, LESSONS, RANKS, REVIEW, "calibration.json"),
-    *("paths.json", "map.parquet", "map.sha256", "accepted.tsv"),
-    *("tensorboard", "mlruns", "mlflow", "wandb"),
-)
 
 
 class RunFolder:
@@ -107,14 +85,10 @@ class RunFolder:
         """A new folder with everything a run is made of; it appears whole or not at all.
 
         The weights are those of a step, None where they come later, from several ranks; if not
-        ``trained``, whoever loads them is told. ``fill``
-        writes more files into it before it appears. What people decided about facts is theirs: the
-        review of a run that is replaced goes into the new folder.
+        ``trained``, whoever loads them is told. ``fill`` writes more files into it before it
+        appears.
         """
-        target = Path(path).absolute()
-        taken = cls(target).is_taken(overwrite=overwrite)
-        waits = deciding(target) if taken else nullcontext()
-        with blaming_disk(), waits, whole_folder(target, replace=taken) as waiting:
+        with new_folder(path, overwrite=overwrite) as waiting:
             fresh = cls(waiting)
             fresh._write_graph(graph)
             fresh.write_json(SETTINGS, make_header(settings, graph, waiting))
@@ -123,34 +97,7 @@ class RunFolder:
                 fresh.write_tensors(MODEL, weights, about)
             if fill is not None:
                 fill(fresh)
-            fresh.keep_review(target)
         return cls(path)
-
-    def is_taken(self, *, overwrite: bool) -> bool:
-        """Whether a run is there to be replaced; an error if it must not be, or cannot."""
-        target = self.path.absolute()
-        with blaming_disk():
-            finish_replacing(target)
-            check_writable(target)
-        taken = not is_free(target)
-        if taken and not overwrite:
-            raise RunError(
-                f"{target} exists. Choose another folder, continue that run with --resume "
-                "(resume=True), or replace it with --overwrite (overwrite=True)."
-            )
-        if taken and not (target / SETTINGS).is_file():
-            raise RunError(f"{target} is not a run, so it is not overwritten. Choose another.")
-        if taken and (others := foreign(target, OWN)):
-            raise RunError(
-                f"{target} holds what is no part of a run, and would go with it: {others}. Move "
-                "that elsewhere, or choose another folder."
-            )
-        return taken
-
-    def keep_review(self, replaced: Path) -> None:
-        """Take over what people decided about facts, where the run that is replaced has it."""
-        if (replaced / REVIEW).is_file():
-            shutil.copy2(replaced / REVIEW, self.path / REVIEW)
 
     def write_json(self, name: str, value: object) -> None:
         """A JSON file, indented for people, with its checksum."""

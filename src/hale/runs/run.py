@@ -5,7 +5,6 @@ from __future__ import annotations
 import shutil
 import warnings
 from collections.abc import Callable, Mapping
-from contextlib import nullcontext
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
@@ -13,7 +12,6 @@ from typing import Any, TypeVar
 import polars as pl
 import torch
 
-from hale.data.files import whole_folder
 from hale.data.graph import Graph
 from hale.data.results import html_table
 from hale.engine.blank import blank
@@ -23,10 +21,12 @@ from hale.engine.shards import Shards
 from hale.errors import HaleWarning, InputError, RunError
 from hale.models import Model
 from hale.models.held import rows_held, share
-from hale.runs.folder import HISTORY, METRICS, MODEL, ORIGIN, RunFolder
+from hale.runs.file_names import HISTORY, METRICS, MODEL, ORIGIN
+from hale.runs.folder import RunFolder
 from hale.runs.header import SETTINGS
-from hale.runs.lock import deciding, writing_run
+from hale.runs.lock import writing_run
 from hale.runs.named_vectors import Vectors, tables_in, vectors_of
+from hale.runs.replacing import new_folder
 from hale.runs.systems import build_model
 from hale.runs.training_curve import curve_svg
 from hale.settings import Settings
@@ -217,10 +217,9 @@ def load_run(path: str | Path, *, device: str = "auto", group: Group = ALONE) ->
         kept_step = int(about["step"])
     del weights  # the pages of the file
     model.see(torch.tensor(graph.train))
-    lines: list[dict[str, Any]] = []
-    lines = _report(folder, HISTORY, lambda: folder.read_lines(HISTORY), lines)
-    history: list[Record] = []
-    history = _report(folder, HISTORY, lambda: [Record(**line) for line in lines], history)
+    history: list[Record] = _report(
+        folder, HISTORY, lambda: [Record(**line) for line in folder.read_lines(HISTORY)], []
+    )
     metrics: dict[str, Any] = {}
     metrics = _report(folder, METRICS, lambda: {**folder.read_json(METRICS)}, metrics)
     training = metrics.pop("training", None)
@@ -284,12 +283,9 @@ def _copy(path: Path, to: str | Path, *, overwrite: bool) -> None:
     target = Path(to).absolute()
     if target.resolve() == path.resolve():
         raise RunError(f"The run lives in {to} already.")
-    taken = RunFolder(target).is_taken(overwrite=overwrite)
-    waits = deciding(target) if taken else nullcontext()
-    with waits, whole_folder(target, replace=taken) as waiting:
+    with new_folder(target, overwrite=overwrite) as waiting:
         for file in (file for file in path.iterdir() if file.is_file()):
             shutil.copyfile(file, waiting / file.name)
-        RunFolder(waiting).keep_review(target)
 
 
 def open_run(run: RunSource) -> Run:

@@ -138,8 +138,8 @@ def check_bytes(path: Path) -> None:
         return  # of no run
     with path.open("rb") as raw:
         header = raw.read(int.from_bytes(raw.read(8), "little"))
-        blank = header.replace(told.encode(), BLANK.encode(), 1)
-        digest = hashlib.sha256(b"" if earlier else blank)
+        written, blank = told.encode(), BLANK.encode()
+        digest = hashlib.sha256(b"" if earlier else header.replace(written, blank, 1))
         while part := raw.read(PART):
             digest.update(part)
     if digest.hexdigest() != told:

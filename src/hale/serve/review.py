@@ -26,10 +26,10 @@ import polars as pl
 
 from hale.data.files import append_line
 from hale.errors import HaleWarning, InputError, RunError, UnknownNameError
+from hale.runs.file_names import REVIEW
 from hale.runs.lock import deciding
 from hale.runs.seal import sealed, unsealed
 
-REVIEW = "review.jsonl"
 Decision = Literal["accept", "reject", "skip"]
 DECISIONS: tuple[Decision, ...] = get_args(Decision)
 UNDO = "undo"

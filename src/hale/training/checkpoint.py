@@ -13,7 +13,8 @@ from hale.data.graph import SPLITS, Graph, Weights
 from hale.engine.lag import BETAS
 from hale.errors import RunError
 from hale.models import Model
-from hale.runs.folder import CHECKPOINT, HISTORY, MODEL, ORIGIN, RANKS, RunFolder
+from hale.runs.file_names import CHECKPOINT, HISTORY, MODEL, ORIGIN, RANKS
+from hale.runs.folder import RunFolder
 from hale.runs.run import Record
 from hale.settings import Settings
 from hale.training.extension import MAY_CHANGE, extended

@@ -17,7 +17,8 @@ from hale.data.keys import Ids
 from hale.data.lines import read_lines
 from hale.data.vocabulary import VocabularyOnDisk
 from hale.errors import RunError
-from hale.runs.folder import RANKS, RunFolder
+from hale.runs.file_names import RANKS
+from hale.runs.folder import RunFolder
 from hale.runs.header import SETTINGS, read_header
 from hale.training.checkpoint import weights_of
 

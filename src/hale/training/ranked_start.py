@@ -19,9 +19,11 @@ from hale.engine.group import Group
 from hale.engine.shards import Shards
 from hale.errors import HaleError, RunError, SettingsError
 from hale.objectives.shardwise import shardwise
-from hale.runs.folder import METRICS, RANKS, RunFolder
+from hale.runs.file_names import METRICS, RANKS
+from hale.runs.folder import RunFolder
 from hale.runs.header import SETTINGS
 from hale.runs.lock import writing_run
+from hale.runs.replacing import is_taken
 from hale.runs.run import Run, load_run
 from hale.runs.systems import build_model, build_objective, complete
 from hale.settings import Settings
@@ -132,7 +134,7 @@ def _prepare(
     else:
         if load is None:
             raise SettingsError(["a graph is needed, unless a run is resumed"])
-        folder.is_taken(overwrite=overwrite)  # told before anything is read
+        is_taken(folder.path, overwrite=overwrite)  # told before anything is read
         graph = load()
         settings = on_cpus(complete(graph, **given))
         Shards(len(graph.entities), group.size)  # refuses too many ranks

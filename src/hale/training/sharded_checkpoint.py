@@ -28,7 +28,8 @@ from hale.engine.group import Group
 from hale.engine.shards import Shards
 from hale.errors import RunError
 from hale.models import Model
-from hale.runs.folder import HISTORY, MODEL, RANKS, RunFolder
+from hale.runs.file_names import HISTORY, MODEL, RANKS
+from hale.runs.folder import RunFolder
 from hale.runs.header import read_header
 from hale.runs.seal import sealed, unsealed
 from hale.runs.tensor_file import PART, InParts

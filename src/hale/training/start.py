@@ -12,6 +12,7 @@ from hale.errors import RunError, SettingsError
 from hale.runs.folder import RunFolder
 from hale.runs.header import SETTINGS
 from hale.runs.lock import writing_run
+from hale.runs.replacing import is_taken
 from hale.runs.run import Run
 from hale.runs.systems import build_model, build_objective, complete, given_in
 from hale.settings import Settings, by_name
@@ -80,7 +81,7 @@ def train(
     facts = open_graph(graph)
     with writing_run(out):
         if out is not None:
-            RunFolder(out).is_taken(overwrite=overwrite)  # told before anything is made
+            is_taken(out, overwrite=overwrite)  # told before anything is made
         settings = suited(facts, given)
         lesson = lesson_for(settings, facts)
         trainer = Trainer(facts, settings, observer, objective=lesson and lesson.objective)

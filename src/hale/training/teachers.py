@@ -24,7 +24,8 @@ from hale.models.base import LAST
 from hale.objectives import Criterion, DistilE, MulDE
 from hale.objectives.scoring import scoring_of
 from hale.objectives.soft_labels import SoftLabels
-from hale.runs.folder import LESSONS, MODEL, TEACHERS, RunFolder
+from hale.runs.file_names import LESSONS, MODEL, TEACHERS
+from hale.runs.folder import RunFolder
 from hale.runs.header import checksum
 from hale.runs.run import Run, load_run
 from hale.runs.systems import build_objective

@@ -18,7 +18,8 @@ from hale.engine.randomness import Stream, seeded
 from hale.errors import EvaluationError, SettingsError, TrainingError
 from hale.evaluation.validation import Validation
 from hale.objectives import Criterion, Loss
-from hale.runs.folder import METRICS, RunFolder
+from hale.runs.file_names import METRICS
+from hale.runs.folder import RunFolder
 from hale.runs.run import Record, Run, Summary
 from hale.runs.systems import build_model, build_objective, check_weights
 from hale.settings import Settings
@@ -91,9 +92,7 @@ class Trainer:
         self.optimizer = make_optimizer(settings.optimizer, self.model)
         if moments:
             self.optimizer.restore(moments)
-        if batches is None:
-            batches = both_ways(graph, settings, self.device)
-        self.batches = batches
+        self.batches = both_ways(graph, settings, self.device) if batches is None else batches
         self.blocks = blocks_of(settings, graph.size.num_entities)
         self.known_train = self.extent.known_train()
         if self.model.may_loop is not None:
@@ -101,7 +100,7 @@ class Trainer:
         self.validation = Validation(
             graph, settings.validation_sample, self.extent.rank, self.extent.known_all
         )
-        self.steps_per_epoch = batches.steps_per_epoch
+        self.steps_per_epoch = self.batches.steps_per_epoch
         self.rule = StopRule(settings, self.steps_per_epoch)
         self.share = ValidationShare(settings, self.validation, self.rule, self.group.lead)
         self.state = State()

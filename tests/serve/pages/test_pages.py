@@ -21,6 +21,7 @@ from hale.answers.predictor import predict
 from hale.data.sources.labelled import triples_of
 from hale.evaluation.calibration import ByQuestions, calibration_of
 from hale.evaluation.reliability import Reliability
+from hale.runs.file_names import REVIEW
 from hale.runs.run import Run
 from hale.serve.map.atlas import Atlas
 from hale.serve.map.clusters import Cluster, Trait
@@ -28,7 +29,6 @@ from hale.serve.map.map_file import Layout
 from hale.serve.pages import rendering
 from hale.serve.pages.explorer import Explorer
 from hale.serve.pages.rendering import check_bundle, link, percent, plain
-from hale.serve.review import REVIEW
 from hale.serve.upgrade import State
 from tests.serve.conftest import NAMES, SCRIPT
 

@@ -25,7 +25,8 @@ from typing import Any, NamedTuple
 from hale.data.files import write_json, write_text
 from hale.errors import HaleError
 from hale.lab.bench.machine import machine
-from hale.runs.folder import MODEL, RunFolder
+from hale.runs.file_names import MODEL
+from hale.runs.folder import RunFolder
 
 EACH = 5  # kills of a run: what comes between may be a start of processes as well as a step
 LATEST = 15.0  # seconds after one kill until the next

@@ -35,6 +35,7 @@ from hale.models import Model
 from hale.objectives import Anchored, Criterion
 from hale.runs.folder import RunFolder
 from hale.runs.lock import writing_run
+from hale.runs.replacing import is_taken
 from hale.runs.run import Run, load_run
 from hale.runs.systems import build_model, build_objective
 from hale.settings import Settings, make_settings
@@ -115,7 +116,7 @@ def update(
 
     with writing_run(out):
         if out is not None:
-            RunFolder(out).is_taken(overwrite=overwrite)  # told before anything is trained
+            is_taken(out, overwrite=overwrite)  # told before anything is trained
         began = time.perf_counter()
         tell(observer, "loading")
         old = run if isinstance(run, Run) else load_run(run, device=device or "auto")
