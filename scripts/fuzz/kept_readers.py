@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 from unittest import mock
 
 Read = Callable[[bytes], object]
-KEY = "wn18rr-hale-rotl-32-s0-x0.1"
-CELLS = Path(__file__).parents[2] / "docs/results/cells"
+KEY = "wn18rr-hale-rotl-32-s0-x1"
+SEEDS = Path(__file__).parent / "seeds"
 HOST = "http://127.0.0.1:8000"
 TOKEN = "t" * 40
 FORMS = ("/review/decide", "/review/undo", "/review/stop")
@@ -101,7 +101,7 @@ def _cells(place: Path) -> Kept:
 
     folder = place / "cells"
     folder.mkdir()
-    shutil.copy(CELLS / f"{KEY}.json", folder)
+    shutil.copy(SEEDS / f"{KEY}.json", folder)
     (folder / "a.points.json").write_text('{"finished": "then", "points": [[1, 2], [3, 4]]}')
     ranks = np.arange(1.0, 41.0)
     write_ranks(folder, KEY, Ranks(ranks, ranks + 1, np.ones(40), ranks[:20]))
@@ -110,7 +110,7 @@ def _cells(place: Path) -> Kept:
         found = read_cells(folder)
         read_points(folder / "a.points.json")
         tables = [EXPERIMENTS["table3"]]
-        return render_page(tables, found, {}, "auto", lambda key: read_ranks(folder, key))
+        return render_page(tables, found, {}, lambda key: read_ranks(folder, key))
 
     return _tree("cells", folder, read)
 

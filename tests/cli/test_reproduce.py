@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from hale.data.files import write_json
+from hale.evaluation.ranking_revision import RANKING_REVISION
 from hale.lab.paper import EXPERIMENTS
 from tests.cli.invoke import as_json, hale
 from tests.lab.paper.test_experiments import finished_cell
@@ -31,7 +32,6 @@ def test_reproduce_lists_renders_and_refuses(
         ([], "Name a table or figure"),
         (["table3", "--dataset", "codex-s"], "No cell of table3"),
         (["table3", "--system", "hale-rotl-no-squares"], "Did you mean"),
-        (["table3", "--recipe", "mine"], "Unknown recipe"),
     ):
         result = hale("reproduce", *arguments)
         assert result.exit_code == 2
@@ -44,7 +44,7 @@ def test_stale_cells_are_listed_as_left_to_do(
     """One that was ranked by other rules is as good as missing."""
     monkeypatch.chdir(tmp_path)
     entry = EXPERIMENTS["table3"].select(("wn18rr",), ("rotl",), ("hale",))[0]
-    old = finished_cell(entry, plain=None)
+    old = finished_cell(entry, ranking_revision=RANKING_REVISION - 1)
     cells = Path("results/cells")
     cells.mkdir(parents=True)
     write_json(cells / f"{old.key}.json", asdict(old))
@@ -68,6 +68,24 @@ def test_the_status_of_the_plan(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     refused = hale("reproduce", "table3", "--tune")
     assert refused.exit_code == 2
     assert "--source" in refused.stderr
+
+
+def test_cells_of_no_plan_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    entry = EXPERIMENTS["table3"].select(("wn18rr",), ("rotl",), ("hale",))[0]
+    cells = Path("results/cells")
+    cells.mkdir(parents=True)
+    for scale in (1.0, 0.1):
+        cell = finished_cell(entry, scale=scale)
+        write_json(cells / f"{cell.key}.json", asdict(cell))
+    found = as_json(hale("reproduce", "--status", "--out", "results", "--json"))
+    assert found["not planned"] == ["wn18rr-hale-rotl-32-s0-x0.1"]
+    shown = hale("reproduce", "--status", "--out", "results").stdout
+    line = next(line for line in shown.splitlines() if "s0-x0.1 " in line)
+    assert "not planned" in line
+    assert "can be deleted" in line
+    page = as_json(hale("reproduce", "--render", "--out", "results", "--json"))["page"]
+    assert "x 0.1)" not in Path(page).read_text()
 
 
 def test_the_plan_leaves_out_what_was_not_searched(

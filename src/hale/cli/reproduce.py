@@ -42,9 +42,6 @@ def reproduce(
         float, typer.Option("--scale", help="Share of the paper's time.", min=0.0001, max=1)
     ] = 1.0,
     seeds: Annotated[int, typer.Option("--seeds", help="Number of seeds.", min=1)] = 1,
-    recipe: Annotated[
-        str, typer.Option("--recipe", help="auto (as each table has it), paper or none.")
-    ] = "auto",
     results: Annotated[
         Path, typer.Option("--out", help="Folder of the page, its figures and cells/.")
     ] = RESULTS,
@@ -60,7 +57,9 @@ def reproduce(
     status: Annotated[
         bool,
         typer.Option(
-            "--status", help="List what the plan lacks: missing, stale or not searched alike."
+            "--status",
+            help="List what the plan lacks: missing, stale or not searched alike; and cells that "
+            "it does not have.",
         ),
     ] = False,
     search: Annotated[
@@ -77,23 +76,19 @@ def reproduce(
 
     Each system is a cell: a file with its settings, seed, machine, commit, curve and metrics, and
     one with the ranks of its triples. Finished cells are skipped, stale ones are made again, and a
-    cell that was killed goes on where it stopped. So does a search (--tune). The rows of the
-    paper's tables have their settings by such searches, improvements and best by recipes; of the
-    plan, rows that were not searched yet are left out.
+    cell that was killed goes on where it stopped. So does a search (--tune). The page has the cells
+    of the plan; at another share of the time, or with more seeds, a cell is a file and no row. The
+    rows of the paper's tables have their settings by such searches, improvements and best by
+    recipes; of the plan, rows that were not searched yet are left out.
     """
-    from dataclasses import replace
-
     from hale.cli.progress import LiveProgress
     from hale.cli.reproduction import run_searches, show_status
     from hale.engine.device import use_threads
     from hale.lab.paper import EXPERIMENTS, fill, is_current, read_cells
     from hale.lab.paper.page import write_page
-    from hale.lab.paper.plan import is_searched, planned, state_of
-    from hale.settings.recipes import NAMES
+    from hale.lab.paper.plan import is_searched, planned, state_of, unplanned
 
     use_threads(threads)
-    if recipe not in NAMES:
-        raise UnknownNameError("recipe", recipe, NAMES)
     if what is not None and what not in (*EXPERIMENTS, PLANNED):
         raise UnknownNameError("table or figure", what, (*EXPERIMENTS, PLANNED))
     if what is None and not (render or only_list or status):
@@ -123,12 +118,9 @@ def reproduce(
     if what in EXPERIMENTS and not chosen and EXPERIMENTS[what].entries:
         raise InputError(f"No cell of {what} has that data set, model, strategy and system.")
     cells = {
-        cell.key(seed, scale): (cell, seed, scale)
+        entry.cell.key(seed, scale): (entry.cell, seed, scale)
         for seed in range(seeds)
-        for cell in (
-            entry.cell if recipe == "auto" else replace(entry.cell, recipe=recipe)
-            for entry in chosen
-        )
+        for entry in chosen
     }
     if what == PLANNED:
         wanted = {entry.cell for entry in chosen}
@@ -175,9 +167,10 @@ def reproduce(
                 raise typer.Exit(INTERRUPTED)
             finished[key] = filled
             err.print(f"  test MRR {filled.metrics['mrr']:.4f}")
-    page, notes = write_page(
-        results, work, recipe=recipe, points=what in (None, PLANNED, "figure4")
-    )
+    page, notes = write_page(results, work, points=what in (None, PLANNED, "figure4"))
+    others = sorted(cells.keys() & set(unplanned(finished)))
+    if others:
+        notes.append(f"the page has the cells of the plan, without {', '.join(others)}")
     for note in notes:
         err.print(f"warning: {note}", style="yellow")
     if as_json:

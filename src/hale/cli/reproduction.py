@@ -14,12 +14,13 @@ if TYPE_CHECKING:
 
 
 def show_status(results: Path, *, as_json: bool) -> None:
-    """What the plan lacks, and the hours that it would take."""
+    """What the plan lacks, the hours that it would take, and cells that it does not have."""
     from hale.cli.tables import listing
     from hale.lab.paper import read_cells
-    from hale.lab.paper.plan import searches_left, standing
+    from hale.lab.paper.plan import searches_left, standing, unplanned
 
-    plan, searches = standing(read_cells(results / "cells")), searches_left()
+    finished = read_cells(results / "cells")
+    plan, searches, others = standing(finished), searches_left(), unplanned(finished)
     hours = sum(wanted.seconds for wanted in plan) / 3600
     searching = sum(search.seconds for search in searches) / 3600
     lacking = [wanted for wanted in plan if wanted.state != "finished" or not wanted.fair]
@@ -30,15 +31,17 @@ def show_status(results: Path, *, as_json: bool) -> None:
                     {"key": w.key, "state": w.state, "fair": w.fair, "seconds": w.seconds}
                     for w in plan
                 ],
+                "not planned": others,
                 "searches": [{"key": s.key, "seconds": s.seconds} for s in searches],
                 "hours": {"cells": hours, "searches": searching},
             }
         )
         return
-    lines = [
+    lines: list[tuple[str, str, str, str]] = [
         (w.key, w.state, "" if w.fair else "not searched alike", f"{w.seconds:,.0f}")
         for w in lacking
     ]
+    lines += [(key, "not planned", "can be deleted", "") for key in others]
     out.print(listing(("cell", "state", "", "seconds"), lines, right=["seconds"]))
     counts = {
         state: sum(w.state == state for w in plan)
@@ -46,6 +49,8 @@ def show_status(results: Path, *, as_json: bool) -> None:
     }
     told = ", ".join(f"{count} {state}" for state, count in counts.items() if count)
     out.print(f"{len(plan)} cells planned: {told}; {hours:.1f} h of training left (planned)")
+    if others:
+        out.print(f"{len(others)} cells are in no plan: no table shows them")
     out.print(f"{len(searches)} searches left, {searching:.1f} h at most (planned --tune)")
     out.print("validation comes to these: up to a fifth of a cell, more of a slow model's trials")
 

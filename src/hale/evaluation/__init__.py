@@ -5,7 +5,7 @@ candidates       which entities may answer a query
 candidate_scores their scores, and the best of them
 candidate_ranks  where a target stands among them
 limits           what a person says of who may answer
-ranks            where a target stands among all entities
+ranks            where a target stands among all entities; ranking_revision of how they are counted
 metrics          what ranks say of a model
 evaluator        a split of a graph -> a report
 validation       how good a model is while it is trained

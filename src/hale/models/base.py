@@ -76,6 +76,7 @@ class Model(Comparing, ABC):
     vectors_each: ClassVar[int] = 1  # vectors of d numbers in the row of an entity, its place first
     own_biases: ClassVar[bool] = False  # whether it comes with them, unless told otherwise
     defaults: ClassVar[Mapping[str, Mapping[str, object]]] = {}  # settings by strategy
+    revision: ClassVar[int] = 1  # of its scores: figures of an earlier one are of another model
 
     def __init__(
         self,

@@ -23,13 +23,13 @@ from hale.lab.paper.rank_files import (
 )
 from tests.conftest import ring
 
-KEPT = Path(__file__).parents[3] / "docs/results/cells"
-KEY = "wn18rr-hale-rotl-32-s0-x0.1"
+KEPT = Path(__file__).parents[3] / "scripts/fuzz/seeds"
+KEY = "wn18rr-hale-rotl-32-s0-x1"
 
 
 @pytest.fixture
 def cells(tmp_path: Path) -> Path:
-    """A cell as it lies beside the docs, with ranks of five test triples."""
+    """A cell as it lies beside the page, with ranks of five test triples."""
     shutil.copy(KEPT / f"{KEY}.json", tmp_path)
     ranks = np.array([1, 2, 2.5, 4, 1, 1, 1, 5, 2, 10.0])
     write_ranks(tmp_path, KEY, Ranks(ranks, ranks + 0.5, None, ranks[:4]))

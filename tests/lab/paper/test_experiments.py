@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import sys
 from dataclasses import replace
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 
 import numpy as np
 import pytest
@@ -15,22 +16,28 @@ from matplotlib.axes import Axes
 
 import hale.lab.paper.cells as cells_module
 import hale.lab.paper.filling as filling_module
+import hale.lab.paper.plan as plan_module
 import hale.lab.paper.searches as searches_module
 from hale.data.graph import Graph
+from hale.errors import InputError
 from hale.evaluation.evaluator import evaluate
+from hale.evaluation.ranking_revision import RANKING_REVISION
+from hale.evaluation.ranks import filtered_ranks
 from hale.lab.paper import EXPERIMENTS, Cell, Entry, Filled, fill, is_current, read_cells
 from hale.lab.paper.cells import train_alike
 from hale.lab.paper.experiments import AS_IN_THE_PAPER
 from hale.lab.paper.figures import draw_curves, draw_functions, project_points
 from hale.lab.paper.filling import ranked
-from hale.lab.paper.page import faults_of
+from hale.lab.paper.page import faults_of, write_page
+from hale.lab.paper.plan import seeds_of, shares_of, unplanned
 from hale.lab.paper.published import FIVE, TABLE3, TABLE4, TABLE5
 from hale.lab.paper.rank_files import read_ranks
 from hale.lab.paper.render import render_page, render_table
 from hale.lab.paper.searches import SEARCHED, TRIALS, search_of
 from hale.lab.paper.table_rows import by_share, longest
+from hale.models.rotl import RotL
 from hale.models.transe import TransE
-from hale.objectives import HaLE
+from hale.objectives import HaLE, objective_class
 from hale.runs.run import Record, Run, Summary, load_run
 from hale.runs.systems import build_model, check, complete
 from hale.settings import make_settings
@@ -150,16 +157,6 @@ def test_cells_of_one_system_are_shared() -> None:
         "wn18rr-hale-rotl-32-auto-s2-x1",
         "wn18rr-hale-rotl-60s-32-auto-s2-x1",
     ]
-
-
-def test_old_cells_are_those_of_the_tables_and_stale() -> None:
-    """They had the recipes' settings, and no common rules of ranking."""
-    entry = EXPERIMENTS["table3"].select(("wn18rr",), ("rotl",), ("hale",))[0]
-    old = finished_cell(entry, recipe="auto", plain=None, valid=None)
-    assert old.is_of(entry.cell)
-    assert not is_current(entry.cell, old)
-    assert not replace(old, plain=old.metrics).is_of(entry.cell), "of the table 'best'"
-    assert not replace(old, recipe="paper").is_of(entry.cell)
 
 
 def test_the_ablation_takes_one_part_away_at_a_time(
@@ -282,40 +279,120 @@ def test_a_finished_cell_is_current_until_its_settings_change(
     assert is_current(TINY, filled)
     other = replace(TINY, values=(*TINY.values, ("gamma", 9.0)))
     assert not is_current(other, filled)
-    later = {**filled.settings, "gamma": 9.0}
-    newer = replace(filled, key="newer", seed=1, settings=later, finished="2999-01-01")
-    assert by_share(TINY, [filled, newer]) == [[newer]], "seeds of different settings have no mean"
     assert not is_current(TINY, replace(filled, revision=7)), "of another form of the loss"
-    assert not is_current(TINY, replace(filled, plain=None)), "ranked otherwise than others"
-    assert not is_current(TINY, replace(filled, valid=None)), "made before validation was kept"
+    assert not is_current(TINY, replace(filled, model_revision=7)), "of another form of the model"
+    assert not is_current(TINY, replace(filled, ranking_revision=7)), "ranked otherwise"
+    assert not is_current(TINY, replace(filled, valid_plain=None)), "judged by what is not kept"
+    by_recipe = replace(TINY, recipe="auto")
+    best = fill(by_recipe, seed=0, scale=0.1, folder=tmp_path / "cells", work=tmp_path / "runs")
+    assert best is not None
+    assert is_current(by_recipe, replace(best, valid_plain=None)), "judged by others"
     ranking = {**filled.settings, "cardinality": not filled.settings["cardinality"]}
     assert is_current(TINY, replace(filled, settings=ranking)), "the same weights"
-    twin = replace(filled, key="twin", seed=1, settings={**filled.settings, "seed": 1})
-    assert by_share(TINY, [filled, twin]) == [[filled, twin]]
-    wide = replace(twin, training={**twin.training, "threads": 64}, finished="2999-01-01")
-    assert by_share(TINY, [filled, wide]) == [[wide]], "threads are time"
+
+
+def test_what_changes_model_or_ranks_raises_their_revision(
+    loaded: Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A run of an earlier model is trained anew; one that was ranked otherwise is ranked anew."""
+    places = {"folder": tmp_path / "cells", "work": tmp_path / "runs"}
+    filled = fill(TINY, seed=0, scale=0.2, **places)
+    assert filled is not None
+    assert (filled.model_revision, filled.ranking_revision) == (RotL.revision, RANKING_REVISION)
+    for module in (cells_module, filling_module):
+        monkeypatch.setattr(module, "RANKING_REVISION", RANKING_REVISION + 1)
+    assert not is_current(TINY, filled)
+    again = fill(TINY, seed=0, scale=0.2, **places)
+    assert again is not None
+    assert (again.training, again.cpu_share) == (filled.training, filled.cpu_share)
+    assert is_current(TINY, again)
+    monkeypatch.setattr(RotL, "revision", RotL.revision + 1)
+    assert not is_current(TINY, again)
+    anew = fill(TINY, seed=0, scale=0.2, **places)
+    assert anew is not None
+    assert anew.training != again.training
+    assert is_current(TINY, anew)
+
+
+def test_older_cells_are_of_the_first_revisions(loaded: Graph, tmp_path: Path) -> None:
+    filled = fill(TINY, seed=0, scale=0.2, folder=tmp_path / "cells", work=tmp_path / "runs")
+    assert filled is not None
+    path = tmp_path / "cells" / f"{filled.key}.json"
+    content = json.loads(path.read_text())
+    later = ("valid_plain", "model_revision", "ranking_revision", "cpu_share")
+    path.write_text(json.dumps({k: v for k, v in content.items() if k not in later}))
+    old = read_cells(tmp_path / "cells")[filled.key]
+    assert (old.model_revision, old.ranking_revision) == (1, 1)
+    assert (old.cpu_share, old.valid_plain) == (None, None)
+
+
+def test_how_much_of_the_machine_training_had(
+    loaded: Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """CPU seconds by those of a clock and its threads; nobody knows of a run in two parts."""
+    clock, cpu = itertools.count(step=2.0), itertools.count(step=1.5)
+    clocks = SimpleNamespace(perf_counter=lambda: next(clock), process_time=lambda: next(cpu))
+    monkeypatch.setattr("hale.lab.paper.filling.time", clocks)
+
+    def at_once(*_: object, **__: object) -> Run:
+        next(clock)
+        summary = Summary("budget", 1, 1.0, 2.0, 0.0, 0, 1, 1, "cpu")
+        return Run(settings, loaded, build_model(settings, loaded.size), summary)
+
+    settings = complete(loaded, **TINY.settings(0, 0.2))
+    monkeypatch.setattr(filling_module, "train", at_once)
+    filled = fill(TINY, seed=0, scale=0.2, folder=tmp_path / "cells", work=tmp_path / "runs")
+    assert filled is not None
+    assert filled.cpu_share == 1.5 / 4
+    note = tmp_path / "runs" / f"{filled.key}.made.json"
+    assert json.loads(note.read_text())["cpu_share"] == 1.5 / 4
+
+
+def test_seeds_of_a_row_have_the_same_settings_and_threads() -> None:
+    entry = EXPERIMENTS["table3"].select(("wn18rr",), ("rotl",), ("hale",))[0]
+    assert (shares_of("table3", entry), seeds_of("table3", entry, 1.0)) == ((1.0, 0.25), 3)
+    one, two = finished_cell(entry), finished_cell(entry, seed=1)
+
+    def shown(*cells: Filled) -> dict[float, list[Filled]]:
+        return by_share("table3", entry, {cell.key: cell for cell in cells})
+
+    assert shown(one, two) == {1.0: [one, two], 0.25: []}
+    newer = replace(two, settings={**two.settings, "gamma": 9.0}, finished="2999-01-01")
+    assert shown(one, newer)[1.0] == [newer], "seeds of different settings have no mean"
+    wide = replace(two, training={**two.training, "threads": 64}, finished="2999-01-01")
+    assert shown(one, wide)[1.0] == [wide], "threads are time"
+
+
+def test_only_planned_cells_are_shown() -> None:
+    """Neither a share of the time nor a seed that is in no plan."""
+    entry = EXPERIMENTS["table3"].select(("wn18rr",), ("rotl",), ("hale",))[0]
+    more, short = finished_cell(entry, seed=7), finished_cell(entry, scale=0.1)
+    here = finished_cell(entry)
+    finished = {cell.key: cell for cell in (more, short, here)}
+    assert by_share("table3", entry, finished) == {1.0: [here], 0.25: []}
+    assert longest("table3", entry, finished) == here
+    assert longest("table3", entry, {}) is None
+    assert unplanned(finished) == [short.key, more.key]
 
 
 def test_tables_show_ours_beside_the_papers(loaded: Graph, tmp_path: Path) -> None:
     filled = fill(TINY, seed=0, scale=0.2, folder=tmp_path / "cells", work=tmp_path / "runs")
     assert filled is not None
     entry = EXPERIMENTS["table3"].select(("wn18rr",), ("rotl",), ("hale",))[0]
-    cell = entry.cell
     training = {**filled.training, "seconds": 60.2, "threads": 1, "epochs": 0.4}
     training["validation_seconds"] = 3.4
-    mine = {"dataset": cell.dataset, "system": cell.system, "dim": cell.dim, "full_seconds": 600.0}
-    mine |= {"training": training, "commit": "abc", "machine": {"cpu": "Z80"}}
-    figures = {**filled.metrics, "mean_rank": 11.0, "mean_rank_by_lot": 101.0}
-    mine |= {"plain": {**figures, "mrr": 0.3}, "valid": {**figures, "mrr": 0.7}}
-    shown = {
-        "a": replace(filled, **mine, key="a", scale=0.1, metrics={**figures, "mrr": 0.9}),
-        "b": replace(filled, **mine, key="b", scale=1.0, metrics={**figures, "mrr": 0.4}),
-        "c": replace(filled, **mine, key="c", scale=1.0, metrics={**figures, "mrr": 0.5}),
-    }
-    assert longest(cell, shown.values()) == shown["b"]
-    assert longest(cell, []) is None
-    page = render_table(EXPERIMENTS["table3"], shown, marked={"a": "stale"})
-    row, tenth = (
+    figures = {**filled.metrics, "mean_rank": 11.0, "mean_rank_by_lot": 101.0, "hits@10": 0.6}
+    mine = {"training": training, "commit": "abc", "machine": {"cpu": "Z80"}}
+    mine |= {"metrics": {**figures, "mrr": 0.6}, "valid": {**figures, "mrr": 0.8}}
+    mine |= {"valid_plain": {**figures, "mrr": 0.7}, "settings": filled.settings}
+    cells = (
+        finished_cell(entry, scale=0.25, **mine, plain={**figures, "mrr": 0.9}),
+        finished_cell(entry, seed=0, **mine, plain={**figures, "mrr": 0.4}),
+        finished_cell(entry, seed=1, **mine, plain={**figures, "mrr": 0.5}),
+    )
+    shown = {cell.key: cell for cell in cells}
+    page = render_table(EXPERIMENTS["table3"], shown, marked={cells[0].key: "stale"})
+    row, part = (
         [part.strip() for part in line.split("|")]
         for line in page.splitlines()
         if line.startswith("| HaLE | RotL")
@@ -326,17 +403,18 @@ def test_tables_show_ours_beside_the_papers(loaded: Graph, tmp_path: Path) -> No
     assert told["MRR"] == "0.450 ± 0.071", "mean of two seeds and their standard deviation"
     assert told["paper"] == "0.471 / 0.558 / 0.424"
     assert told["seeds"] == "2"
-    assert (told["no rule"], told["on validation"]) == ("0.300", "0.700")
+    assert (told["head ruled out"], told["on validation"]) == ("0.600 / 0.600", "0.700")
     assert told["AMRI"] == "0.900", "1 - 10 / 100"
     assert told["epochs"] == "0.4, not converged"
     assert (told["time"], told["validation"]) == ("60 s", "3 s")
     assert (told["machine"], told["commit"]) == ("Z80, 1 thread", "abc")
     assert told["95 %"] == "", "no file keeps the ranks"
-    assert tenth[2] == "RotL (stale)"
-    assert tenth[3] == "0.900", "each share has its row"
-    assert "60 s (x 0.1)" in tenth
-    high = replace(shown["b"], settings={**filled.settings, "heights": True, "loops": False})
-    assert "| HaLE | RotL † |" in render_table(EXPERIMENTS["table3"], {"b": high})
+    assert part[2] == "RotL (stale)"
+    assert part[3] == "0.900", "each share has its row"
+    assert part[5] == "1 (spread unknown)"
+    assert "60 s (x 0.25)" in part
+    high = replace(cells[1], settings={**filled.settings, "heights": True, "loops": False})
+    assert "| HaLE | RotL † |" in render_table(EXPERIMENTS["table3"], {high.key: high})
     assert "Declared, and not run yet." in page
     assert "not run" in next(line for line in page.splitlines() if "| HaLE | RotE |" in line)
 
@@ -345,12 +423,12 @@ def test_no_number_of_ours_without_a_cell(loaded: Graph, tmp_path: Path) -> None
     """One cell is finished: every other row of its table is empty where ours would stand."""
     filled = fill(TINY, seed=0, scale=0.2, folder=tmp_path / "cells", work=tmp_path / "runs")
     assert filled is not None
-    one = replace(filled, dataset="wn18rr", system="hale-rotl", dim=32, full_seconds=600.0)
-    page = render_page(EXPERIMENTS.values(), {"a": one}, {})
+    one = EXPERIMENTS["table3"].select(("wn18rr",), ("rotl",), ("hale",))[0].cell.key(0, 1.0)
+    page = render_page(EXPERIMENTS.values(), {one: replace(filled, key=one)}, {})
     rows = [line.split("|") for line in page.splitlines() if line.startswith("| ")]
     ours = [row[3].strip() for row in rows if len(row) > 9 and row[1].strip()]
     assert sum(bool(cell) for cell in ours) == 1, "Table 3 alone: others have their own settings"
-    assert len(ours) == 4 + 5 + 5 + 2, "the rows of Table 3 on WN18RR"
+    assert len(ours) == 4 + 5 + 2 * 5 + 2, "the rows of Table 3 on WN18RR, HaLE's at two shares"
 
 
 def test_figures(loaded: Graph, tmp_path: Path) -> None:
@@ -362,9 +440,9 @@ def test_figures(loaded: Graph, tmp_path: Path) -> None:
     assert not draw_curves(EXPERIMENTS["figure3"], {}, tmp_path / "figure3.png")
     filled = fill(TINY, seed=0, scale=0.2, folder=tmp_path / "cells", work=tmp_path / "runs")
     assert filled is not None
-    cell = EXPERIMENTS["figure3"].entries[0].cell
-    shown = replace(filled, dataset=cell.dataset, system=cell.system, dim=32, full_seconds=200.0)
-    assert draw_curves(EXPERIMENTS["figure3"], {"a": shown}, tmp_path / "figure3.png")
+    key = EXPERIMENTS["figure3"].entries[0].cell.key(0, 1.0)
+    shown = {key: replace(filled, key=key)}
+    assert draw_curves(EXPERIMENTS["figure3"], shown, tmp_path / "figure3.png")
     assert (tmp_path / "figure3.png").stat().st_size > 1000
     empty = (tmp_path / "figure3.svg").read_text().count("<!-- not run -->")
     assert empty == 4, "HaLE on WN18RR is in two panels of six"
@@ -387,12 +465,15 @@ def test_a_cell_is_measured_on_test_triples(
     run = load_run(tmp_path / "runs" / TINY.key(0, 0.1))
     report = evaluate(run, "test", cardinality=True)
     assert report.vectors_alone is not None
-    assert filled.plain is not None
     figures = {name: value for name, value in filled.plain.items() if name != "mean_rank_by_lot"}
     assert figures == report.vectors_alone.as_dict(), "it was trained with loops"
     assert filled.ruled is not None
-    assert filled.valid is not None
     assert filled.valid["count"] == 2 * 4
+    known, queries = graph.known_answers, graph.both_directions(graph.valid)
+    run.model.may_loop = None
+    alone = filtered_ranks(run.model, queries, known)
+    assert filled.valid_plain is not None
+    assert filled.valid_plain["mrr"] == float((1 / alone).mean())
     kept = read_ranks(tmp_path / "cells", filled.key)
     assert kept is not None
     assert kept.ruled is not None
@@ -449,22 +530,26 @@ def test_the_rows_with_ha_have_hanon_under_another_strategy() -> None:
             assert rows[row].system == f"{strategy}-rotl-hanon"
 
 
-def finished_cell(entry: Entry, **changes: object) -> Filled:
+def finished_cell(entry: Entry, *, seed: int = 0, scale: float = 1.0, **changes: object) -> Filled:
     """A cell as its file would hold it, its figures made up."""
     cell = entry.cell
-    settings = complete(None, **cell.settings(0, 1.0)).model_dump(mode="json")
+    settings = complete(None, **cell.settings(seed, scale)).model_dump(mode="json")
     about = {"training": {"seconds": 600.0, "threads": 2}, "version": "0", "machine": {}}
     metrics = {"mrr": 0.25, "hits@10": 0.5, "hits@1": 0.125}
     filled = Filled(
-        cell.key(0, 1.0),
-        *(cell.dataset, cell.system, cell.dim, cell.recipe, 0, 1.0, cell.seconds),
+        cell.key(seed, scale),
+        *(cell.dataset, cell.system, cell.dim, cell.recipe, seed, scale, cell.seconds),
         **about,
         settings=settings,
         curve=[],
         metrics=metrics,
         finished="2026-01-01",
+        commit="abc",
+        revision=objective_class(settings["strategy"]).revision,
         plain=metrics,
+        ruled=None,
         valid=metrics,
+        valid_plain=metrics,
     )
     return replace(filled, **changes)
 
@@ -478,17 +563,18 @@ def test_a_row_is_marked_by_the_settings_that_it_shows() -> None:
     high = {**plain.settings, "heights": True, "loops": False, "square": False}
 
     def rows(*cells: Filled) -> list[str]:
-        page = render_table(EXPERIMENTS["table3"], {str(i): cell for i, cell in enumerate(cells)})
+        page = render_table(EXPERIMENTS["table3"], {cell.key: cell for cell in cells})
         lines = [line.split(" | ") for line in page.splitlines()]
         return [line[1] for line in lines if line[0] == "| HaLE" and line[2]]
 
-    later = {"seed": 1, "finished": "2026-02-02"}
+    later = {"key": entry.cell.key(1, 1.0), "seed": 1, "finished": "2026-02-02"}
     assert rows(plain) == ["RotL"]
     assert rows(plain, replace(plain, settings=high, **later)) == ["RotL †§"]
     assert rows(replace(plain, settings=high), replace(plain, **later)) == ["RotL"]
-    tenth = replace(plain, scale=0.1, settings=high)
-    assert rows(tenth, plain) == ["RotL", "RotL †§"], "each share has its own"
-    assert rows(replace(tenth, scale=1.0), replace(plain, scale=0.1)) == ["RotL †§", "RotL"]
+    part = {"key": entry.cell.key(0, 0.25), "scale": 0.25}
+    tall = replace(plain, settings=high)
+    assert rows(replace(tall, **part), plain) == ["RotL", "RotL †§"], "each share has its own"
+    assert rows(tall, replace(plain, **part)) == ["RotL †§", "RotL"]
 
 
 def test_figure_3_draws_hits_at_10_over_seconds(
@@ -506,7 +592,7 @@ def test_figure_3_draws_hits_at_10_over_seconds(
         {"step": 9, "seconds": 5.0, "mrr": 0.3, "hits@1": 0.2, "hits@3": 0.4, "hits@10": 0.6},
     ]
     shown = finished_cell(entry, curve=curve)
-    asked = EXPERIMENTS["figure3"], {"a": shown}, tmp_path / "figure3.png"
+    asked = EXPERIMENTS["figure3"], {shown.key: shown}, tmp_path / "figure3.png"
     assert draw_curves(*asked)
     line = ([2.0, 5.0], [0.4, 0.6])
     assert drawn == [("HaLE", "-", *line), ("hanon", "-", *line)]
@@ -517,19 +603,61 @@ def test_figure_3_draws_hits_at_10_over_seconds(
         ("hanon (not searched alike)", ":"),
     ]
     drawn.clear()
-    other = replace(shown, scale=0.25, settings={**shown.settings, "square": False})
-    assert draw_curves(EXPERIMENTS["figure3"], {"a": other}, tmp_path / "figure3.png")
-    assert [found[0] for found in drawn] == ["HaLE § (x 0.25)", "hanon § (x 0.25)"]
+    other = replace(shown, settings={**shown.settings, "square": False})
+    assert draw_curves(EXPERIMENTS["figure3"], {shown.key: other}, tmp_path / "figure3.png")
+    assert [found[0] for found in drawn] == ["HaLE §", "hanon §"]
 
 
-def test_curves_are_marked_as_rows_are_and_tell_their_epochs() -> None:
-    """Of cells that were made before all were ranked alike, and without a search."""
+def test_what_is_wrong_with_a_cell(loaded: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What makes it stale, or unfair, or nobody could tell."""
+    entry = EXPERIMENTS["table3"].select(("wn18rr",), strategies=("samneg",))[0]
+    cell = finished_cell(entry)
+    monkeypatch.setattr(plan_module, "is_searched", lambda *_: True)
+
+    def fault(cell: Filled) -> str:
+        return faults_of({cell.key: cell}).get(cell.key, "")
+
+    cell = replace(cell, settings=asked_now(entry))
+    assert fault(cell) == ""
+    assert fault(replace(cell, model_revision=7)) == "stale"
+    assert fault(replace(cell, commit="abc+")) == "changed code"
+    assert fault(replace(cell, cpu_share=0.89)) == "busy machine"
+    assert fault(replace(cell, cpu_share=0.9)) == ""
+    monkeypatch.setattr(plan_module, "is_searched", lambda *_: False)
+    assert fault(cell) == "not searched alike"
+
+    def not_at_hand(_: str) -> Graph:
+        raise InputError("no such data set")
+
+    monkeypatch.setattr(cells_module, "load_quietly", not_at_hand)
+    assert fault(replace(cell, commit="abc+")) == "not checked, not searched alike, changed code"
+
+
+def asked_now(entry: Entry) -> dict[str, object]:
+    """What a cell would be trained with on the graph that stands for its data set."""
+    settings = entry.cell.settings(0, 1.0)
+    graph = cells_module.load_quietly(entry.cell.dataset)
+    return complete(graph, **settings).model_dump(mode="json")
+
+
+def test_figures_that_are_not_drawn_are_said_to_be_missing(tmp_path: Path) -> None:
+    """A picture that lies there from before is not shown as today's."""
+    (tmp_path / "figure3.png").write_bytes(b"from before")
+    page, _ = write_page(tmp_path, tmp_path / "runs")
+    text = page.read_text()
+    assert "figure3.png" not in text
+    title = EXPERIMENTS["figure3"].title
+    assert f"## {title}\n\nDeclared, and not run yet.\n" in text
+    assert (tmp_path / "figure3.png").read_bytes() == b"from before"
+    assert "](figure2.png)" in text
+
+
+def test_curves_tell_their_epochs() -> None:
     experiment = EXPERIMENTS["figure3"]
     entry = experiment.select(("wn18rr",), strategies=("samneg",))[0]
     training = {"seconds": 200.0, "threads": 1, "epochs": 12.4}
-    cell = finished_cell(entry, plain=None, training=training)
-    assert faults_of([experiment], {"a": cell}) == {cell.key: "stale, not searched alike"}
-    page = render_page([experiment], {"a": cell}, {"figure3": "figure3.png"})
+    cell = finished_cell(entry, training=training)
+    page = render_page([experiment], {cell.key: cell}, {"figure3": "figure3.png"})
     assert "| strategies | SamNeg | 12 |  |  |" in page
     assert "| strategies | NonNeg |  |  |  |" in page
 

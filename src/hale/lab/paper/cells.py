@@ -1,7 +1,7 @@
 """Cells: one system trained on one graph for one time, as a file that says all about it.
 
 Finished cells are run again only if they are stale: made with other settings than they would get
-now, with an earlier form of their strategy's loss, or before all cells were ranked alike.
+now, with an earlier form of their strategy's loss or of their model, or ranked otherwise.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from pydantic import TypeAdapter
 from hale.data.datasets import load
 from hale.data.graph import Graph
 from hale.errors import HaleWarning
+from hale.evaluation.ranking_revision import RANKING_REVISION
 from hale.lab.paper.damaged import read_or_miss
 from hale.lab.paper.searches import SEARCHED, search_of
 from hale.models import model_class
@@ -95,23 +96,15 @@ class Filled:
     curve: list[dict[str, float]]
     metrics: Mapping[str, float]  # of the test split, filtered, both directions, no entity its own
     finished: str  # when, by the clock of the machine
-    commit: str = ""  # of the code
-    revision: int = 1  # of the strategy's loss
-    plain: Mapping[str, float] | None = None  # the same by scores alone: an entity may be its own
-    ruled: Mapping[str, float] | None = None  # the same by the cardinality rule beside
-    valid: Mapping[str, float] | None = None  # as the metrics, of all validation triples
-
-    def is_of(self, cell: Cell) -> bool:
-        """Whether this is the cell with some seed, at some share of its time.
-
-        Cells that are ranked by no common rules stem from tables that took `hale train`'s recipes.
-        """
-        mine = self.dataset, self.system, self.dim, self.full_seconds
-        recipes = [self.recipe]
-        if self.plain is None and self.recipe == "auto":
-            recipes.append(SEARCHED)
-        of = cell.dataset, cell.system, cell.dim, cell.seconds
-        return mine == of and cell.recipe in recipes
+    commit: str  # of the code; nothing where it ran from no checkout
+    revision: int  # of the strategy's loss
+    plain: Mapping[str, float]  # as the metrics by scores alone: an entity may be its own
+    ruled: Mapping[str, float] | None  # as the metrics by the cardinality rule beside
+    valid: Mapping[str, float]  # as the metrics, of all validation triples
+    valid_plain: Mapping[str, float] | None = None  # the same by scores alone
+    model_revision: int = 1
+    ranking_revision: int = 1
+    cpu_share: float | None = None  # of its threads' time that training had, if in one go
 
     @property
     def threads(self) -> int:
@@ -125,10 +118,13 @@ class Filled:
 
 
 def is_current(cell: Cell, filled: Filled) -> bool:
-    """Whether a finished cell has the settings that it would be given now, and today's loss."""
-    if filled.revision != objective_class(str(filled.settings["strategy"])).revision:
+    """Whether a finished cell is what would be made now: its settings, loss, model and ranks."""
+    strategy, model = (str(filled.settings[name]) for name in ("strategy", "model"))
+    made = filled.revision, filled.model_revision, filled.ranking_revision
+    now = objective_class(strategy).revision, model_class(model).revision, RANKING_REVISION
+    if made != now:
         return False
-    if filled.plain is None or filled.valid is None:  # made before all were ranked alike
+    if filled.valid_plain is None and cell.recipe != "auto":  # the paper's tables judge by it
         return False
     asked = complete(load_quietly(cell.dataset), **cell.settings(filled.seed, filled.scale))
     return train_alike(asked, make_settings(**filled.settings))

@@ -88,7 +88,7 @@ def draw_curves(
             for entry in experiment.entries:
                 if (entry.group, entry.cell.dataset) != (group, dataset):
                     continue
-                cell = longest(entry.cell, finished.values())
+                cell = longest(experiment.name, entry, finished)
                 if cell is None:
                     continue
                 seconds = [point["seconds"] for point in cell.curve]

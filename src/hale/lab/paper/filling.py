@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
@@ -23,12 +24,13 @@ from hale import __version__
 from hale.data.files import make_folder, write_json
 from hale.evaluation.cardinality_rule import rule_of
 from hale.evaluation.metrics import Metrics
+from hale.evaluation.ranking_revision import RANKING_REVISION
 from hale.evaluation.ranks import filtered_ranks
 from hale.lab.bench.machine import machine
 from hale.lab.paper.cells import Cell, Filled, load_quietly, train_alike
 from hale.lab.paper.commit import commit_of_code
 from hale.lab.paper.rank_files import Floats, Ranks, write_ranks, write_triples
-from hale.models import Model
+from hale.models import Model, model_class
 from hale.objectives import objective_class
 from hale.runs.header import SETTINGS
 from hale.runs.run import Run, load_run
@@ -39,10 +41,17 @@ from hale.training.start import train
 
 
 class MadeBy(NamedTuple):
-    """The code that began a run."""
+    """The code that began a run, and how much of the machine it had."""
 
     revision: int  # of its strategy's loss
     commit: str
+    model_revision: int = 1
+    cpu_share: float | None = None  # None where it was not trained in one go
+
+    def is_like(self, other: MadeBy) -> bool:
+        """Whether both train the same."""
+        mine, others = self.revision, other.revision
+        return (mine, self.model_revision) == (others, other.model_revision)
 
 
 def fill(
@@ -80,9 +89,13 @@ def fill(
         finished=datetime.now(tz=UTC).isoformat(timespec="seconds"),
         commit=made.commit,
         revision=made.revision,
+        model_revision=made.model_revision,
+        ranking_revision=RANKING_REVISION,
+        cpu_share=made.cpu_share,
         plain=_measured(run, found.plain),
         ruled=None if found.ruled is None else _measured(run, found.ruled),
         valid=Metrics.of(found.valid).as_dict(),
+        valid_plain=_valid_plain(run),
     )
     make_folder(folder)
     write_ranks(folder, filled.key, found)
@@ -116,6 +129,14 @@ def ranked(run: Run) -> Ranks:
         )
 
 
+def _valid_plain(run: Run) -> dict[str, float]:
+    """Metrics of all validation triples by scores alone."""
+    graph = run.graph
+    with _may_loop(run.model, None):
+        queries = graph.both_directions(graph.valid)
+        return Metrics.of(filtered_ranks(run.model, queries, graph.known_answers)).as_dict()
+
+
 @contextmanager
 def _may_loop(model: Model, relations: Tensor | None) -> Iterator[None]:
     """Let the model rank by other relations (2R, 1) that may loop for a while; None for all."""
@@ -146,15 +167,16 @@ def trained(
 ) -> tuple[Run, MadeBy]:
     """The run of a cell: as it lies there, gone on with, or trained anew; and whose it is.
 
-    One that was begun with another form of its loss is trained anew.
+    One that was begun with another form of its loss or its model is trained anew.
     """
     place = work / cell.key(seed, scale)
     note = work / f"{place.name}.made.json"
     graph = load_quietly(cell.dataset)
     settings = complete(graph, **cell.settings(seed, scale))
-    now = MadeBy(objective_class(settings.strategy).revision, commit_of_code())
+    loss, model = objective_class(settings.strategy), model_class(settings.model)
+    now = MadeBy(loss.revision, commit_of_code(), model.revision)
     made = _read_note(note)
-    if (place / SETTINGS).is_file() and made is not None and made.revision == now.revision:
+    if (place / SETTINGS).is_file() and made is not None and made.is_like(now):
         found = load_run(place)
         if train_alike(found.settings, settings):
             if found.summary.stopped_by not in ("budget", "epochs", "patience"):
@@ -162,13 +184,21 @@ def trained(
             return found, made
     make_folder(work)
     write_json(note, now._asdict())
-    return train(graph, settings, out=place, overwrite=True, observer=observer), now
+    clocks = time.perf_counter(), time.process_time()
+    run = train(graph, settings, out=place, overwrite=True, observer=observer)
+    wall, cpu = time.perf_counter() - clocks[0], time.process_time() - clocks[1]
+    if run.summary.stopped_by != "interrupt":
+        now = now._replace(cpu_share=round(cpu / (wall * (run.summary.threads or 1)), 3))
+        write_json(note, now._asdict())
+    return run, now
 
 
 def _read_note(path: Path) -> MadeBy | None:
     """Who began a run; None where nobody knows."""
     try:
         told: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-        return MadeBy(int(told["revision"]), str(told["commit"]))
+        made = int(told["revision"]), str(told["commit"])
+        model, share = int(told.get("model_revision", 1)), told.get("cpu_share")
+        return MadeBy(*made, model, None if share is None else float(share))
     except (OSError, ValueError, TypeError, KeyError):
         return None

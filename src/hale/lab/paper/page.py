@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 
@@ -19,7 +18,7 @@ from hale.lab.paper.figures import (
     project_points,
     read_points,
 )
-from hale.lab.paper.plan import is_searched, state_of
+from hale.lab.paper.plan import standing
 from hale.lab.paper.rank_files import read_ranks, read_triples
 from hale.lab.paper.relation_page import render_relations
 from hale.lab.paper.render import render_page
@@ -27,59 +26,54 @@ from hale.lab.paper.table_rows import longest
 from hale.runs.header import SETTINGS
 from hale.runs.run import load_run
 
+BUSY = 0.9  # of its threads' time: with less, training had to wait for others
 
-def write_page(
-    results: Path, work: Path, *, recipe: str = "auto", points: bool = False
-) -> tuple[Path, list[str]]:
-    """Write the page of a recipe and its figures; what could not be drawn is said beside it.
+
+def write_page(results: Path, work: Path, *, points: bool = False) -> tuple[Path, list[str]]:
+    """Write the page and its figures; what could not be drawn is said beside it.
 
     With ``points`` entity vectors that were not projected yet are.
     """
     make_folder(results)
     cells = results / "cells"
     finished = read_cells(cells)
-    ending = "" if recipe == "auto" else f"-{recipe}"
-    experiments = [_under(recipe, experiment) for experiment in EXPERIMENTS.values()]
+    experiments = EXPERIMENTS.values()
     figures, notes = {}, []
-    marked = faults_of(experiments, finished)
+    marked = faults_of(finished)
     for experiment in experiments:
-        target = results / f"{experiment.name}{ending}.png"
+        target = results / f"{experiment.name}.png"
         try:
             if _draw(experiment, finished, cells, work, target, marked, points=points):
                 figures[experiment.name] = target.name
         except MissingExtraError as error:
             notes.append(f"{experiment.name} was not drawn: {error}")
-    page = results / f"reproduction{ending}.md"
+    page = results / "reproduction.md"
     ranks_of = partial(read_ranks, cells)
-    text = render_page(experiments, finished, figures, recipe, ranks_of, marked)
+    text = render_page(experiments, finished, figures, ranks_of, marked)
     write_text(page, text)
     triples_of = partial(read_triples, cells)
     by_relation = render_relations(experiments, finished, ranks_of, triples_of, marked)
-    write_text(results / f"reproduction{ending}-relations.md", by_relation)
+    write_text(results / "reproduction-relations.md", by_relation)
     return page, notes
 
 
-def faults_of(experiments: Iterable[Experiment], finished: Mapping[str, Filled]) -> dict[str, str]:
-    """What is wrong with finished cells, by key: stale ones, and those not searched alike."""
-    declared = {entry.cell for experiment in experiments for entry in experiment.entries}
+def faults_of(finished: Mapping[str, Filled]) -> dict[str, str]:
+    """What is wrong with finished cells of the plan, by key."""
     found = {}
-    for cell in sorted(declared, key=lambda cell: cell.dataset):  # a data set is loaded once
-        alike = is_searched(cell)
-        for filled in finished.values():
-            if filled.is_of(cell):
-                faults = ["stale"] if state_of(cell, filled) == "stale" else []
-                faults += [] if alike else ["not searched alike"]
-                if faults:
-                    found[filled.key] = ", ".join(faults)
+    for wanted in standing(finished):
+        filled = finished.get(wanted.key)
+        if filled is None:
+            continue
+        told = {
+            "stale": wanted.state == "stale",
+            "not checked": wanted.state == "unknown",
+            "not searched alike": not wanted.fair,
+            "changed code": filled.commit.endswith("+"),
+            "busy machine": filled.cpu_share is not None and filled.cpu_share < BUSY,
+        }
+        if any(told.values()):
+            found[filled.key] = ", ".join(fault for fault, has in told.items() if has)
     return found
-
-
-def _under(recipe: str, experiment: Experiment) -> Experiment:
-    """The experiment with every cell under a recipe."""
-    if recipe == "auto":
-        return experiment
-    entries = [replace(e, cell=replace(e.cell, recipe=recipe)) for e in experiment.entries]
-    return replace(experiment, entries=tuple(entries))
 
 
 def _draw(
@@ -116,7 +110,7 @@ def _places(
     """The files of points by system, and what is to be said of them; new ones are made if asked."""
     places = {}
     for entry in experiment.entries:
-        cell = longest(entry.cell, finished.values())
+        cell = longest(experiment.name, entry, finished)
         if cell is None:
             continue
         place = cells / f"{cell.key}.points.json"

@@ -100,6 +100,11 @@ def standing(finished: Mapping[str, Filled], home: Path | None = None) -> list[W
     return found
 
 
+def unplanned(finished: Mapping[str, Filled]) -> list[str]:
+    """The finished cells that are in no plan, by key: no table shows them."""
+    return sorted(finished.keys() - {cell.key(seed, scale) for cell, seed, scale in planned()})
+
+
 def state_of(cell: Cell, filled: Filled) -> State:
     """Whether a finished cell still holds; unknown where its data set is not to be had."""
     try:

@@ -9,9 +9,9 @@ import numpy as np
 
 from hale.evaluation.metrics import Metrics
 from hale.lab.paper.cells import Filled
-from hale.lab.paper.declaration import Entry, Experiment
+from hale.lab.paper.declaration import Experiment
 from hale.lab.paper.rank_files import Floats, Ranks, Triples
-from hale.lab.paper.table_rows import RanksOf, by_share
+from hale.lab.paper.table_rows import RanksOf, by_share, headline_of
 
 TriplesOf = Callable[[str], Triples | None]  # by data set
 MOST = 12  # relations shown of a data set, those with most triples
@@ -32,9 +32,10 @@ def render_relations(
         "# By relation and direction, and on seen entities",
         "",
         "Of the cells behind [reproduction.md](reproduction.md) that keep their ranks, the mean of "
-        "all seeds at the longest time: MRR with an entity last among the answers to a query about "
-        "itself (as there), and by the cardinality rule beside; ± is the standard deviation over "
-        "seeds. Rows that are marked there are marked here. Seen are the triples whose head "
+        "all seeds at the longest time that is finished: as there by scores alone in the paper's "
+        "tables, with the head ruled out in those beyond the paper, and by the other two ranks "
+        "beside; ± is the standard deviation over seeds. Rows that are marked there are marked "
+        "here. Seen are the triples whose head "
         "and tail both occur in train; they are ranked among all entities, those that train lacks "
         "too. PyKEEN's WN18RR has the same triples, and leaves those entities out as candidates "
         "as well, so its ranks are no worse. Figures over seen triples and over all are not "
@@ -45,10 +46,9 @@ def render_relations(
         if experiment.kind != "table":
             continue
         for dataset in dict.fromkeys(entry.cell.dataset for entry in experiment.entries):
-            entries = [entry for entry in experiment.entries if entry.cell.dataset == dataset]
             told = triples_of(dataset)
             if told is not None:
-                rows = _rows(entries, finished, ranks_of, told, marked or {})
+                rows = _rows(experiment, dataset, finished, ranks_of, told, marked or {})
                 lines += _section(experiment, dataset, rows, told)
     return "\n".join(lines)
 
@@ -57,16 +57,17 @@ Row = tuple[str, list[Ranks]]  # its name, and the ranks of its seeds
 
 
 def _rows(
-    entries: list[Entry],
+    experiment: Experiment,
+    dataset: str,
     finished: Mapping[str, Filled],
     ranks_of: RanksOf,
     told: Triples,
     marked: Mapping[str, str],
 ) -> list[Row]:
     rows = []
-    for entry in entries:
-        shares = by_share(entry.cell, finished.values())
-        cells = shares[0] if shares else []
+    for entry in experiment.select((dataset,)):
+        shares = by_share(experiment.name, entry, finished).values()
+        cells: list[Filled] = next((cells for cells in shares if cells), [])
         kept = [found for cell in cells if (found := ranks_of(cell.key)) is not None]
         whole = all(len(one.headline) == 2 * len(told.relations) for one in kept)
         if kept and len(kept) == len(cells) and whole:
@@ -81,17 +82,19 @@ def _section(experiment: Experiment, dataset: str, rows: list[Row], told: Triple
     if not rows:
         return []
     seen = np.tile(told.seen, 2)
+    alone = headline_of(experiment.judged) == "plain"
+    other = "head ruled out" if alone else "by scores alone"
     lines = [f"## {experiment.title.split(':')[0]}, {dataset}", ""]
     lines += [
         f"On {int(told.seen.sum()):,} of {len(told.seen):,} test triples, of seen entities:",
         "",
-        "| | MRR | Hits@1 | Hits@10 | no rule: MRR | by the rule: MRR | Hits@1 | Hits@10 |",
+        f"| | MRR | Hits@1 | Hits@10 | {other}: MRR | by the rule: MRR | Hits@1 | Hits@10 |",
         "|---|---|---|---|---|---|---|---|",
     ]
     for name, kept in rows:
         ruled = _figures([one.ruled[seen] for one in kept if one.ruled is not None])
-        plain = _figures([one.plain[seen] for one in kept])
-        figures = [*_figures([one.headline[seen] for one in kept]), *plain[:1], *ruled]
+        both = [_figures([ranks[seen] for ranks in of]) for of in _ranks_of(kept, alone=alone)]
+        figures = [*both[0], both[1][0], *ruled]
         lines.append(f"| {name} | {' | '.join(figures)} |")
     counts = np.bincount(told.relations, minlength=len(told.names))
     shown = np.argsort(-counts, kind="stable")[:MOST]
@@ -102,7 +105,7 @@ def _section(experiment: Experiment, dataset: str, rows: list[Row], told: Triple
     for name, kept in rows:
         ruled_too = [one.ruled for one in kept if one.ruled is not None]
         for title, seeds in (
-            (name, [one.headline for one in kept]),
+            (name, _ranks_of(kept, alone=alone)[0]),
             (f"{name}, by the rule", ruled_too),
         ):
             if not seeds:
@@ -111,6 +114,12 @@ def _section(experiment: Experiment, dataset: str, rows: list[Row], told: Triple
             cells = [_both(both)] + [_both(both[:, told.relations == i]) for i in shown]
             lines.append(f"| {title} | {' | '.join(cells)} |")
     return [*lines, ""]
+
+
+def _ranks_of(kept: Sequence[Ranks], *, alone: bool) -> tuple[list[Floats], list[Floats]]:
+    """The ranks of seeds that a table shows first, and those beside."""
+    by_scores, head_out = [one.plain for one in kept], [one.headline for one in kept]
+    return (by_scores, head_out) if alone else (head_out, by_scores)
 
 
 def _figures(seeds: Sequence[Floats]) -> list[str]:

@@ -4,24 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from statistics import mean
-from typing import Literal
 
 from hale.lab.paper.cells import Filled
 from hale.lab.paper.declaration import STAND_INS, Entry, Experiment, Judged
 from hale.lab.paper.preface import preface
-from hale.lab.paper.table_rows import RanksOf, Row, by_share, longest, rows_of
+from hale.lab.paper.table_rows import Measured, RanksOf, Row, headline_of, longest, rows_of
 
 COLUMNS = (
-    *("MRR", "95 %", "seeds", "no rule", "by the rule", "on validation", "paper"),
+    *("MRR", "95 %", "seeds", "head ruled out", "by the rule", "on validation", "paper"),
     *("Hits@1", "Hits@3", "Hits@10"),
     *("mean rank", "AMRI", "HaLE against it", "epochs", "time", "validation", "machine", "commit"),
 )
-# What some are called where rows are judged by validation triples.
+# What some are called where the headline has the head ruled out, and by validation triples.
+HEAD_OUT = {"head ruled out": "by scores alone"}
 VALIDATED = {
     "MRR": "MRR on test",
     "95 %": "95 %, validation",
-    "HaLE against it": "as tuned against it, validation",
+    "HaLE against it": "as tuned against it, validation (descriptive)",
 }
+NOT_RUN = "Declared, and not run yet."
 
 
 def no_ranks(_: str) -> None:
@@ -39,15 +40,11 @@ def render_table(
     ``marked`` says of cells, by key, what is wrong with them.
     """
     lines = [f"## {experiment.title}", ""]
-    datasets = list(dict.fromkeys(entry.cell.dataset for entry in experiment.entries))
-    for dataset in datasets:
-        entries = [entry for entry in experiment.entries if entry.cell.dataset == dataset]
-        if not any(by_share(entry.cell, finished.values()) for entry in entries):
-            lines += [f"### {dataset}", "", "Declared, and not run yet.", ""]
+    for dataset, rows in rows_of(experiment, finished, ranks_of, marked or {}).items():
+        if not any(row.cells for row in rows):
+            lines += [f"### {dataset}", "", NOT_RUN, ""]
             continue
-        judged = experiment.judged
-        rows = rows_of(entries, finished, ranks_of, judged=judged, marked=marked or {})
-        lines += _heading(dataset, {entry.cell.seconds for entry in entries}, judged)
+        lines += _heading(dataset, {row.entry.cell.seconds for row in rows}, experiment.judged)
         lines += [_line(row, marked or {}) for row in rows]
         lines.append("")
     return "\n".join(lines)
@@ -59,9 +56,9 @@ def _heading(dataset: str, seconds: Collection[float], judged: Judged) -> list[s
         title += f", {min(seconds):,.0f} s of training at full time"
     if dataset in STAND_INS:
         title += f" (stands in for {STAND_INS[dataset]}'s scale; not to be compared with the paper)"
-    names = " | ".join(VALIDATED.get(name, name) for name in COLUMNS)
-    if judged != "validation":
-        names = " | ".join(COLUMNS)
+    called = {} if headline_of(judged) == "plain" else HEAD_OUT
+    called = called | VALIDATED if judged == "validation" else called
+    names = " | ".join(called.get(name, name) for name in COLUMNS)
     return [title, "", f"| | | {names} |", "|---|---|" + "---|" * len(COLUMNS)]
 
 
@@ -69,7 +66,7 @@ def _line(row: Row, marked: Mapping[str, str]) -> str:
     found, entry = row.cells, row.entry
     name = f"{entry.row}{_marks(found)}{_faults(found, marked)}"
     if not found:
-        cells = [*[""] * 6, _paper(entry), *[""] * 7, "not run", "", "", ""]
+        cells = [*[""] * 6, _paper(entry), *[""] * 7, f"not run{_share(row)}", "", "", ""]
         return f"| {entry.group} | {name} | {' | '.join(cells)} |"
     bounds = row.interval
     against = ""
@@ -77,19 +74,19 @@ def _line(row: Row, marked: Mapping[str, str]) -> str:
         sure = "p < 0.001" if row.against.p < 0.001 else f"p {row.against.p:.3f}"
         against = f"{row.against.gain:+.3f}, {sure} ({row.rival_of.entry.row})"
     cells = [
-        _judged(row, "metrics"),
+        _judged(row, row.headline),
         "" if bounds is None else f"{bounds.low:.3f} to {bounds.high:.3f}",
-        str(len(found)),
-        _figure(row.mean("mrr", "plain")),
-        _ruled(row),
-        _judged(row, "valid"),
+        "1 (spread unknown)" if len(found) == 1 else str(len(found)),
+        _beside(row, "metrics" if row.headline == "plain" else "plain"),
+        _beside(row, "ruled"),
+        _judged(row, row.validated),
         _paper(entry),
         *(_figure(row.mean(name)) for name in ("hits@1", "hits@3", "hits@10")),
         _number(row.mean("mean_rank")),
         _figure(row.adjusted_index),
         against,
         _epochs(found),
-        _time(found),
+        _time(row),
         f"{mean(cell.training.get('validation_seconds') or 0.0 for cell in found):,.0f} s",
         _one_of(_machine(cell) for cell in found),
         _one_of(cell.commit or "unknown" for cell in found),
@@ -97,18 +94,18 @@ def _line(row: Row, marked: Mapping[str, str]) -> str:
     return f"| {entry.group} | {name} | {' | '.join(cells)} |"
 
 
-def _judged(row: Row, of: Literal["metrics", "valid"]) -> str:
+def _judged(row: Row, of: Measured) -> str:
     """MRR of test or of validation triples; bold and with its spread if the row is judged by it."""
     mrr = _figure(row.mean("mrr", of))
-    if (of == "valid") != (row.judged == "validation") or not mrr:
+    if (of == row.validated) != (row.judged == "validation") or not mrr:
         return mrr
     spread = "" if row.spread is None else f" ± {row.spread:.3f}"
     return (f"**{mrr}**" if row.best else mrr) + spread
 
 
-def _ruled(row: Row) -> str:
-    """MRR and Hits@10 by the cardinality rule."""
-    found = row.mean("mrr", "ruled"), row.mean("hits@10", "ruled")
+def _beside(row: Row, of: Measured) -> str:
+    """MRR and Hits@10 by other ranks than the headline's."""
+    found = row.mean("mrr", of), row.mean("hits@10", of)
     return "" if found[0] is None else " / ".join(_figure(value) for value in found)
 
 
@@ -149,7 +146,7 @@ def _epochs_behind(experiment: Experiment, finished: Mapping[str, Filled]) -> li
     datasets = list(dict.fromkeys(entry.cell.dataset for entry in experiment.entries))
     done: dict[tuple[str, str], dict[str, str]] = {}
     for entry in experiment.entries:
-        cell = longest(entry.cell, finished.values())
+        cell = longest(experiment.name, entry, finished)
         row = done.setdefault((entry.group, entry.row), {})
         row[entry.cell.dataset] = "" if cell is None else _epochs([cell])
     lines = ["Epochs behind the curves:", "", f"| | | {' | '.join(datasets)} |"]
@@ -174,37 +171,31 @@ def _faults(found: Sequence[Filled], marked: Mapping[str, str]) -> str:
     return f" ({faults})" if faults else ""
 
 
-def _time(found: Sequence[Filled]) -> str:
+def _time(row: Row) -> str:
     """How long the cells were trained; reduced time is said."""
-    seconds = mean(cell.training["seconds"] for cell in found)
-    share = found[0].scale
-    return f"{seconds:,.0f} s" + ("" if share >= 1 else f" (x {share:g})")
+    return f"{mean(cell.training['seconds'] for cell in row.cells):,.0f} s{_share(row)}"
+
+
+def _share(row: Row) -> str:
+    return "" if row.scale >= 1 else f" (x {row.scale:g})"
 
 
 def render_page(
     experiments: Iterable[Experiment],
     finished: Mapping[str, Filled],
     figures: Mapping[str, str],
-    recipe: str = "auto",
     ranks_of: RanksOf = no_ranks,
     marked: Mapping[str, str] | None = None,
 ) -> str:
     """The whole page; ``figures`` maps experiments to the pictures that were drawn."""
-    lines = [
-        "# The paper, reproduced" + ("" if recipe == "auto" else f" (recipe: {recipe})"),
-        "",
-        preface(recipe),
-        "",
-    ]
+    lines = ["# The paper, reproduced", "", preface(), ""]
     for experiment in experiments:
         if experiment.kind == "table":
             lines.append(render_table(experiment, finished, ranks_of, marked))
-        elif experiment.name in figures:
-            lines += [
-                f"## {experiment.title}",
-                "",
-                f"![{experiment.title}]({figures[experiment.name]})",
-                "",
-                *(_epochs_behind(experiment, finished) if experiment.kind == "curves" else ()),
-            ]
+            continue
+        drawn = figures.get(experiment.name)
+        picture = NOT_RUN if drawn is None else f"![{experiment.title}]({drawn})"
+        lines += [f"## {experiment.title}", "", picture, ""]
+        if drawn is not None and experiment.kind == "curves":
+            lines += _epochs_behind(experiment, finished)
     return "\n".join(lines)
