@@ -61,7 +61,7 @@ def test_hale_meets_rivals_at_their_share_of_the_time() -> None:
         (e.group, e.row): e
         for e in table
         if (e.group, e.row)
-        in {("HaLE", "RotL"), ("HaLE", "RotE"), ("SamNeg", "RotL"), ("Hyperbolic, AdvNeg", "MuRP")}
+        in {("HaLE", "RotL"), ("HaLE", "RotE"), ("SamNeg", "RotL"), ("Hyperbolic, SamNeg", "MuRP")}
     }
     draws = np.random.default_rng(0)
     base = draws.integers(1, 30, size=400).astype(float)
@@ -69,7 +69,7 @@ def test_hale_meets_rivals_at_their_share_of_the_time() -> None:
         "HaLE RotL": base,
         "HaLE RotE": base,
         "SamNeg RotL": 3 * base,
-        "Hyperbolic, AdvNeg MuRP": np.roll(base, 1),
+        "Hyperbolic, SamNeg MuRP": np.roll(base, 1),
     }
     finished, kept = {}, {}
     for (group, row), entry in pick.items():
@@ -80,7 +80,7 @@ def test_hale_meets_rivals_at_their_share_of_the_time() -> None:
     rows = {
         f"{r.entry.group} {r.entry.row}": r for r in rows_of([*pick.values()], finished, kept.get)
     }
-    beaten, even = rows["SamNeg RotL"], rows["Hyperbolic, AdvNeg MuRP"]
+    beaten, even = rows["SamNeg RotL"], rows["Hyperbolic, SamNeg MuRP"]
     assert beaten.rival_of is rows["HaLE RotL"]
     assert even.rival_of is rows["HaLE RotE"], "best on validation"
     assert beaten.against is not None
