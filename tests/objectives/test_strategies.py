@@ -163,8 +163,9 @@ def test_the_penalty_hands_on_what_is_known(graph: Graph) -> None:
     assert set(loss.parts) == {"alignment", "uniformity", "penalty"}
 
 
-RATE = ("learning_rate", 0.0005, 0.05, True)
+OPTIMIZER = ("optimizer", "adam", "adagrad")
 GENERAL: list[tuple[object, ...]] = [
+    OPTIMIZER,
     ("near", 0.0, 0.9, False),
     ("decay", 0.2, 1.0, False),
     ("dropout", 0.0, 0.05, 0.1, 0.2, 0.3, 0.5),
@@ -172,45 +173,46 @@ GENERAL: list[tuple[object, ...]] = [
     ("penalty_power", 2.0, 3.0),
 ]
 SAMPLED: list[tuple[object, ...]] = [
-    ("batch_size", 256, 512, 1024, 2048, 4096),
-    ("negatives", 50, 128, 256, 512),
+    ("learning_rate", 0.0002, 0.2, True),
     ("margin", 0.0, 9.0, False),
-    RATE,
-    ("init_scale", 0.02, 0.3, True),
+    ("init_scale", 0.001, 0.3, True),
+    ("negatives", 50, 128, 256, 512),
+    ("batch_size", 128, 256, 512, 1024, 2048, 4096),
     *GENERAL,
 ]
 SPACES: dict[str, list[tuple[object, ...]]] = {
     "hale": [
-        ("batch_size", 2048, 4096, 8192, 16384),
+        ("learning_rate", 0.002, 0.05, True),
+        ("gamma", 3.0, 14.0, False),
+        ("weight", 0.05, 2.0, True),
         ("queries", 32, 64, 100, 200, 400, 800),
         ("block", 0.02, 0.05, 0.1, 0.2, 0.4, 1),
-        ("gamma", 3.0, 14.0, False),
+        ("init_scale", 0.003, 0.3, True),
+        ("batch_size", 2048, 4096, 8192, 16384),
+        ("dropout", 0.0, 0.05, 0.1, 0.2, 0.3),
         ("gamma_two_way", 3.0, 14.0, False),
         ("near", 0.0, 0.9, False),
         ("square", False, True),
         ("beta", 1.0, 5.0, False),
-        ("weight", 0.05, 2.0, True),
-        ("learning_rate", 0.002, 0.05, True),
-        ("init_scale", 0.003, 0.3, True),
         ("decay", 0.2, 1.0, False),
-        ("dropout", 0.0, 0.05, 0.1, 0.2, 0.3),
+        OPTIMIZER,
     ],
     "samneg": SAMPLED,
     "advneg": [*SAMPLED, ("temperature", 0.25, 0.5, 1.0, 2.0)],
     "allneg": [
+        ("learning_rate", 0.0002, 0.3, True),
         ("batch_size", 128, 256, 512, 1024, 2048, 4096),
+        ("init_scale", 0.001, 0.3, True),
         ("block", 0.02, 0.05, 0.1, 0.2, 0.4, 1),
         ("leave_out_known", False, True),
-        RATE,
-        ("init_scale", 0.005, 0.3, True),
         *GENERAL,
     ],
     "allneg-square": [],
     "nonneg": [
-        ("batch_size", 512, 1024, 2048, 4096),
+        ("learning_rate", 0.0001, 0.2, True),
         ("weight", 0.05, 20.0, True),
-        ("learning_rate", 0.0001, 0.05, True),
-        ("init_scale", 0.02, 0.3, True),
+        ("init_scale", 0.001, 0.3, True),
+        ("batch_size", 512, 1024, 2048, 4096),
         *GENERAL,
     ],
 }

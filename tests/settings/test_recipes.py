@@ -25,7 +25,6 @@ from hale.settings.recipes import (
     read_recipe,
     recipe_files,
     recipe_values,
-    searched_in,
     settings_in,
 )
 from hale.settings.recipes.rule import GraphCounts, block_for, by_rule
@@ -201,7 +200,7 @@ def test_every_recipe_that_ships_is_usable_and_says_how_it_was_found(name: str) 
 def test_tables_by_dimension_and_activation(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A kind's own table goes before the model's, and says how it was searched."""
+    """A kind's own table goes before the model's; how it came about is no setting."""
     text = (
         "entities = 4\ntrain = 9\n[hale.any]\ngamma = 1.0\nbeta = 2.0\n[hale.rote]\n"
         "gamma = 3.0\n[hale.rote.d256]\ngamma = 5.0\ntrials = 12\ntrial = 30.0\n"
@@ -213,8 +212,6 @@ def test_tables_by_dimension_and_activation(
     assert settings_in(content, "hale", "rote") == {"gamma": 3.0, "beta": 2.0}
     high = settings_in(content, "hale", "rote", kinds=["d256"])
     assert high == {"gamma": 5.0, "beta": 2.0}
-    assert searched_in(content, "hale", "rote", ["d256"]) == (12, 30.0)
-    assert searched_in(content, "hale", "rote") is None
     monkeypatch.setattr(recipes, "recipe_files", lambda: {"toy": path})
     graph = GraphCounts("toy", 4, 9)
     assert recipe_values("auto", graph, "hale", "rote", kinds=["d256"])["gamma"] == 5.0

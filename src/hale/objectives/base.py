@@ -50,7 +50,9 @@ class Objective(ABC):
     ``similarities`` are those it works with, ``models`` the only models, each with its
     similarity, if there are such, and ``because`` says why not the others. ``defaults``
     are settings that suit it better than the general ones, ``by_dot`` those that replace them where
-    a model compares by inner product; what a user gives goes before both.
+    a model compares by inner product; what a user gives goes before both. ``space`` is what a
+    search moves, what matters most first; ``published`` is what the code of the authors trains
+    with, where it is to be had: a search tries that too, as far as the space reaches.
     """
 
     name: ClassVar[str]
@@ -69,7 +71,8 @@ class Objective(ABC):
     defaults: ClassVar[Mapping[str, object]] = {}
     by_dot: ClassVar[Mapping[str, object]] = {}
     activated: ClassVar[Mapping[str, object]] = {}  # in place of those where h is asked for
-    space: ClassVar[Space] = ()  # what a search moves, in its order; empty where there is none
+    space: ClassVar[Space] = ()  # empty where there is no search
+    published: ClassVar[tuple[Mapping[str, object], ...]] = ()
     paper_space: ClassVar[Space] = ()  # the grid that the paper searched
     revision: ClassVar[int] = 1  # of the loss: figures of an earlier one are of another strategy
 

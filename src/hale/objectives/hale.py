@@ -22,7 +22,7 @@ from hale.objectives.base import Loss, Objective
 from hale.objectives.left_out import LeftOut, left_out, required
 from hale.objectives.scoring import activation_of
 from hale.settings import Settings
-from hale.settings.space import Choice, Float, Space
+from hale.settings.space import OPTIMIZER, Choice, Float, Space
 
 
 class HaLE(Objective):
@@ -60,19 +60,20 @@ class HaLE(Objective):
     takes_biases = False
     because = "its uniformity term sums over all entities by squared L2 distance"
     space: ClassVar[Space] = (
-        Choice("batch_size", (2048, 4096, 8192, 16384)),
+        Float("learning_rate", 0.002, 0.05, log=True),
+        Float("gamma", 3.0, 14.0),
+        Float("weight", 0.05, 2.0, log=True),
         Choice("queries", (32, 64, 100, 200, 400, 800)),
         Choice("block", (0.02, 0.05, 0.1, 0.2, 0.4, 1)),  # a share; 1 is all
-        Float("gamma", 3.0, 14.0),
+        Float("init_scale", 0.003, 0.3, log=True),
+        Choice("batch_size", (2048, 4096, 8192, 16384)),
+        Choice("dropout", (0.0, 0.05, 0.1, 0.2, 0.3)),
         Float("gamma_two_way", 3.0, 14.0),
         Float("near", 0.0, 0.9),
         Choice("square", (False, True)),
         Float("beta", 1.0, 5.0),
-        Float("weight", 0.05, 2.0, log=True),
-        Float("learning_rate", 0.002, 0.05, log=True),
-        Float("init_scale", 0.003, 0.3, log=True),
         Float("decay", 0.2, 1.0),
-        Choice("dropout", (0.0, 0.05, 0.1, 0.2, 0.3)),
+        OPTIMIZER,
     )
     paper_space: ClassVar[Space] = (
         Choice("alpha", (0.05, 0.1, 0.2)),

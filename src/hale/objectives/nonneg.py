@@ -43,10 +43,10 @@ class NonNeg(Objective):
     }
 
     space: ClassVar[Space] = (
-        Choice("batch_size", (512, 1024, 2048, 4096)),
+        Float("learning_rate", 0.0001, 0.2, log=True),
         Float("weight", 0.05, 20.0, log=True),
-        Float("learning_rate", 0.0001, 0.05, log=True),
-        Float("init_scale", 0.02, 0.3, log=True),
+        Float("init_scale", 0.001, 0.3, log=True),
+        Choice("batch_size", (512, 1024, 2048, 4096)),
         *GENERAL,
     )
 

@@ -19,6 +19,8 @@ from hale.objectives.weighing import weighted_mean
 from hale.settings import Settings
 from hale.settings.space import GENERAL, Choice, Float, Space
 
+_KGEMB: dict[str, object] = {"negatives": 50, "margin": 0.0, "init_scale": 0.001, "penalty": 0.0}
+
 
 class SamNeg(Objective):
     """Tell each positive from K entities drawn at random in place of its tail.
@@ -47,12 +49,17 @@ class SamNeg(Objective):
     }
     activated: ClassVar[Mapping[str, object]] = {"biases": False, "margin": 1.0, "gamma": 10.0}
     space: ClassVar[Space] = (
-        Choice("batch_size", (256, 512, 1024, 2048, 4096)),
-        Choice("negatives", (50, 128, 256, 512)),
+        Float("learning_rate", 0.0002, 0.2, log=True),
         Float("margin", 0.0, 9.0),
-        Float("learning_rate", 0.0005, 0.05, log=True),
-        Float("init_scale", 0.02, 0.3, log=True),
+        Float("init_scale", 0.001, 0.3, log=True),
+        Choice("negatives", (50, 128, 256, 512)),
+        Choice("batch_size", (128, 256, 512, 1024, 2048, 4096)),
         *GENERAL,
+    )
+    # KGEmb's examples at d = 32: RotE and RotH on WN18RR, RotH on FB15k-237
+    published: ClassVar[tuple[Mapping[str, object], ...]] = (
+        _KGEMB | {"optimizer": "adam", "learning_rate": 0.001, "batch_size": 128},
+        _KGEMB | {"optimizer": "adagrad", "learning_rate": 0.05, "batch_size": 512},
     )
     paper_space: ClassVar[Space] = (
         Choice("negatives", (50, 256, 512)),

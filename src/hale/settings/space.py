@@ -20,14 +20,17 @@ class Choice:
     """A setting that has one of a few values, in their order."""
 
     name: str
-    values: tuple[int | float | bool, ...]
+    values: tuple[int | float | bool | str, ...]
 
 
 Dimension = Float | Choice
 Space = tuple[Dimension, ...]
 
+OPTIMIZER = Choice("optimizer", ("adam", "adagrad"))
+
 # What any strategy has a use for beside its own settings.
 GENERAL: Space = (
+    OPTIMIZER,
     Float("near", 0.0, 0.9),
     Float("decay", 0.2, 1.0),
     Choice("dropout", (0.0, 0.05, 0.1, 0.2, 0.3, 0.5)),

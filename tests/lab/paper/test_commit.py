@@ -19,8 +19,7 @@ def test_what_searches_write_is_no_change_of_the_code(
 
     package = tmp_path / "src/hale"
     code, found = package / "lab/paper/commit.py", package / "lab/paper/searched/wn18rr.toml"
-    recipe = package / "settings/recipes/paper.toml"
-    for path in (code, found, recipe):
+    for path in (code, found):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("a = 1\n")
     (tmp_path / "native").mkdir()
@@ -32,7 +31,6 @@ def test_what_searches_write_is_no_change_of_the_code(
     name = commit_of_code()
     assert len(name) == 10
     found.write_text("a = 2\n")
-    recipe.write_text("a = 2\n")
     (found.parent / "codex-s.toml").write_text("a = 2\n")
     assert commit_of_code() == name
     (package / "new.py").write_text("a = 2\n")

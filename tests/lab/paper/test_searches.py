@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import tomllib
 from dataclasses import replace
 from pathlib import Path
@@ -16,9 +17,14 @@ from hale.lab.paper.plan import AVAILABLE, planned, searches_left, seeds_of, sha
 from hale.lab.paper.run_search import run_search, with_table
 from hale.lab.paper.searches import SEARCHED, TRIALS, Search, search_of
 from hale.runs.systems import check, complete
-from hale.settings.recipes import read_recipe, settings_in
+from hale.settings.recipes import read_recipe
 from hale.training.trainer import Trainer
-from hale.training.tune.points import as_settings, space_for, starting_points
+from hale.training.tune.points import (
+    as_settings,
+    published_points,
+    space_for,
+    starting_points,
+)
 
 
 def row(table: str, dataset: str, name: str, group: str | None = None) -> Search | None:
@@ -31,7 +37,7 @@ def row(table: str, dataset: str, name: str, group: str | None = None) -> Search
 
 
 def test_which_rows_have_a_search_of_their_own() -> None:
-    """What takes one part from HaLE has its settings; another activation is searched again."""
+    """What takes one part from HaLE moves two of its settings; any other row has its own search."""
     names = {
         name: None if (found := row("table5", "wn18rr", name)) is None else found.table
         for name in (
@@ -42,20 +48,22 @@ def test_which_rows_have_a_search_of_their_own() -> None:
     assert names == {
         "HaLE-RotL": "hale-rotl-square-32",
         "w/o Activation": "hale-rotl-identity-square-32",
-        "w/o PosSquare": "hale-rotl-square-32",
-        "w/o RelRatio": "hale-rotl-square-32",
+        "w/o PosSquare": "hale-rotl-no-square-32",
+        "w/o RelRatio": "hale-rotl-square-no-scale-32",
         "HA + SamNeg": "samneg-rotl-hanon-32",
         "HA + AllNeg": "allneg-rotl-hanon-32",
     }
     bare = row("table5", "wn18rr", "w/o Activation")
     assert bare is not None
     assert ("square", True) in bare.held, "as the row that it is compared with"
+    assert bare.whole == row("table5", "wn18rr", "HaLE-RotL")
+    assert bare.moves == ("weight", "learning_rate")
     high = row("table4", "codex-s", "RotE", "SamNeg")
     assert high is not None
     assert (high.table, high.file(Path()).name) == ("samneg-rote-256", "codex-s.toml")
     paper = row("table3", "wn18rr", "RotE", "HaLE as in the paper")
     assert paper is not None
-    assert (paper.table, paper.file(Path()).name) == ('"wn18rr".hale.rote', "paper.toml")
+    assert (paper.table, paper.file(Path()).name) == ("paper-hale-rote-32", "wn18rr.toml")
 
 
 def test_no_row_of_the_paper_has_settings_that_its_rivals_could_not_have() -> None:
@@ -67,8 +75,7 @@ def test_no_row_of_the_paper_has_settings_that_its_rivals_could_not_have() -> No
             asked = entry.cell.settings(0, 1.0)
             assert asked["recipe"] in ("none", "paper")
     for name in ("improvements", "best"):
-        recipes = {entry.cell.recipe for entry in EXPERIMENTS[name].entries}
-        assert recipes == ({"auto", "paper"} if name == "improvements" else {"auto"})
+        assert {entry.cell.recipe for entry in EXPERIMENTS[name].entries} == {"auto"}
 
 
 def test_a_row_without_its_search_has_its_strategys_defaults(
@@ -78,16 +85,22 @@ def test_a_row_without_its_search_has_its_strategys_defaults(
     monkeypatch.setattr(module, "HOME", tmp_path)
     entry = EXPERIMENTS["table3"].select(("wn18rr",), ("rotl",), ("hale",))[0]
     made = complete(None, **entry.cell.settings(0, 1.0))
-    plain = complete(None, recipe="none", model="rotl", strategy="hale", budget=600)
+    usual = {"recipe": "none", "model": "rotl", "strategy": "hale", "validation_sample": 3034}
+    plain = complete(None, **usual, budget=600)
     assert made.model_dump() == plain.model_dump()
     search = search_of(entry.cell)
     assert search is not None
-    lines = f"trials = {TRIALS}\ntrial = 30\nspace = '{search.space}'\ngamma = 7.5\n"
+    told = {name: f"{name} = {json.dumps(one)}\n" for name, one in search.conditions().items()}
+    lines = "".join(told.values()) + "gamma = 7.5\n"
+    search_space = str(search.conditions()["space"])
     for text, gamma, alike in (
-        (f"[hale-rotl-32]\nfound = 'so'\n{lines}", 7.5, True),
-        (f"[hale-rotl-32]\n{lines.replace(f'= {TRIALS}', '= 25')}", 7.5, False),
-        (f"[hale-rotl-32]\n{lines.replace('trial = 30', 'trial = 60')}", 7.5, False),
-        (f"[hale-rotl-32]\n{lines.replace(search.space, 'another')}", 7.5, False),
+        (f"[hale-rotl-32]\nfound = 'so'\nepochs = 3.5\n{lines}", 7.5, True),
+        *(
+            (f"[hale-rotl-32]\n{lines.replace(line, line.replace('= ', '= 3'))}", 7.5, False)
+            for name, line in told.items()
+            if name != "space"
+        ),
+        (f"[hale-rotl-32]\n{lines.replace(search_space, 'another')}", 7.5, False),
         (f"[hale-rotl-256]\n{lines}", plain.gamma, False),
     ):
         search.file().parent.mkdir(parents=True, exist_ok=True)
@@ -115,8 +128,10 @@ def test_where_every_search_begins_can_be_trained(graph: Graph) -> None:
         named |= dict(search.held)
         began = complete(graph, **named)
         held = dict(search.held)
-        first, *steps = starting_points(began, space_for(graph, began), 24, fixed=held)
-        assert len(steps) >= TRIALS - 1, "enough for a search"
+        space = space_for(graph, began)
+        first, *steps = starting_points(began, space, 24, fixed=held)
+        assert len(steps) >= TRIALS / 2, "enough for a search"
+        steps += published_points(began, space, 24, fixed=held)
         last: dict[str, object] = {}
         for step in steps:
             check(complete(graph, **{**as_settings(step), **named}))
@@ -146,27 +161,46 @@ def test_a_search_is_written_down(
     monkeypatch.setattr(run_module, "TRIALS", 3)
     monkeypatch.setattr(module, "TRIALS", 3)
     monkeypatch.setattr(module, "TRIAL_SECONDS", {"tiny": 0.2})
-    (tmp_path / "settings" / "recipes").mkdir(parents=True)
     search = Search("tiny", "hale", "transe", 4, recipe)
-    monkeypatch.setattr(module, "LOW", 4)
     assert not search.is_done(tmp_path)
     found = run_search(search, work=tmp_path / "runs", home=tmp_path)
     assert found.trials == 3
     assert search.is_done(tmp_path)
-    content = read_recipe(search.file(tmp_path))
+    values, table = search.values(tmp_path), search.found(tmp_path)
     if recipe == "paper":
-        values = settings_in(content["tiny"], "hale", "transe")
         assert values["alpha"] in (0.05, 0.1, 0.2)
         assert values["gamma"] in (5.0, 10.0, 20.0)
         assert values["learning_rate"] in (0.0005, 0.001, 0.005)
-    else:
-        values = search.values(tmp_path)
-        assert "transe-4" in content["hale-transe-4"]["found"]
-        assert not values.keys() & {"found", "trials", "trial", "space"}
-    told = {**dict(found.values), **values}
-    assert values.keys() == told.keys()
+    assert "transe-4" in table["found"]
+    assert table["epochs"] > 0
+    assert not values.keys() & {"found", "trials", "trial", "threads", "space", "epochs", "commit"}
+    assert values.keys() == found.values.keys()
     more = replace(search, dim=8)
     assert not more.is_done(tmp_path), "another dimension has a table of its own"
+
+
+def test_a_part_is_searched_after_the_whole(
+    graph: Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """From its settings, of which two move; and again if the whole is searched again."""
+    monkeypatch.setattr(run_module, "load_quietly", lambda _: graph)
+    monkeypatch.setattr(run_module, "TRIALS", 3)
+    monkeypatch.setattr(module, "TRIALS", 3)
+    monkeypatch.setattr(module, "TRIAL_SECONDS", {"tiny": 0.2})
+    bare = Search("tiny", "hale", "transe", 4, SEARCHED, (("square", False),), part=True)
+    whole = bare.whole
+    assert whole is not None
+    run_search(bare, work=tmp_path / "runs", home=tmp_path)
+    assert whole.is_done(tmp_path)
+    assert bare.is_done(tmp_path)
+    mine, its = bare.values(tmp_path), whole.values(tmp_path)
+    moved = {"weight", "learning_rate"}
+    assert {name for name in mine if mine[name] != its.get(name)} <= {"square", *moved}
+    path = bare.file(tmp_path)
+    path.write_text(path.read_text().replace("queries = ", "queries = 1"))  # of the whole
+    read_recipe.cache_clear()
+    assert whole.is_done(tmp_path)
+    assert not bare.is_done(tmp_path)
 
 
 def test_the_plan() -> None:
@@ -176,9 +210,10 @@ def test_the_plan() -> None:
     assert len(keys) == len(set(keys))
     assert {"wn18rr-hale-rotl-32-s2-x1", "codex-s-hale-rote-256-s2-x1"} <= set(keys)
     assert "wn18rr-samneg-rotl-32-s0-x1" in keys
-    assert "fb15k-237-advneg-murp-32-s0-x0.25" in keys
+    assert "fb15k-237-samneg-murp-32-s0-x1" in keys
+    assert sum(key.startswith("wikidata-83k") for key in keys) == 3
     assert not any(key.startswith("codex-l") for key in keys)
-    for key in ("wn18rr-hale-rotl", "wn18rr-hale-rotl-60s", "codex-m-hale-affine"):
+    for key in ("wn18rr-hale-rotl", "wn18rr-hale-rotl-60s", "fb15k-237-hale-affine"):
         assert {f"{key}-32-auto-s{seed}-x1" for seed in range(3)} <= set(keys), key
     assert "codex-s-allneg-complex-256-auto-s2-x1" in keys
     entry = EXPERIMENTS["table4"].select(("codex-m",), ("rote",), ("hale",))[0]

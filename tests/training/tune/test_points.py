@@ -10,10 +10,18 @@ import pytest
 from hale.data.graph import Graph
 from hale.errors import InputError
 from hale.objectives import OBJECTIVES, HaLE
+from hale.objectives.advneg import AdvNeg
+from hale.objectives.samneg import SamNeg
 from hale.runs.score_kind import has_biases
 from hale.runs.systems import complete
 from hale.settings.space import Choice, Float
-from hale.training.tune.points import as_settings, space_for, starting_points, suggest
+from hale.training.tune.points import (
+    as_settings,
+    published_points,
+    space_for,
+    starting_points,
+    suggest,
+)
 
 SEARCHED = [name for name, strategy in OBJECTIVES.items() if strategy.space]
 
@@ -84,7 +92,9 @@ def test_every_space_names_settings_and_starts_at_what_there_is(strategy: str) -
     changed = [[name for name in start if step[name] != start[name]] for step in steps]
     assert {len(names) for names in changed} == {1}, "one setting each"
     idle = {"penalty_power"} if start.get("penalty") == 0 else set()
-    assert {names[0] for names in changed} == set(start) - idle, "and every one"
+    assert list(dict.fromkeys(names[0] for names in changed)) == [
+        one for one in start if one not in idle
+    ], "and every one, in the order of the space"
 
 
 def test_a_model_has_a_space_of_its_own(graph: Graph) -> None:
@@ -96,6 +106,26 @@ def test_a_model_has_a_space_of_its_own(graph: Graph) -> None:
     first, *steps = starting_points(settings, space_for(graph, settings), 1000)
     assert first["group_size"] == 2
     assert 4 in {step["group_size"] for step in steps}
+
+
+def test_what_authors_train_with_is_a_point_of_the_space() -> None:
+    """KGEmb's examples for SamNeg: Adam at .001 by batches of 100, Adagrad at .05 by 500."""
+    began = complete(model="rote", strategy="samneg", recipe="none")
+    first, *_ = starting_points(began, SamNeg.space, 1000)
+    adam, adagrad = published_points(began, SamNeg.space, 1000)
+    names = "optimizer", "learning_rate", "batch_size", "negatives", "margin", "init_scale"
+    assert [adam[name] for name in names] == ["adam", 0.001, 128, 50, 0.0, 0.001]
+    assert [adagrad[name] for name in names] == ["adagrad", 0.05, 512, 50, 0.0, 0.001]
+    assert all(adam[name] == first[name] for name in first.keys() - set(names))
+    held = published_points(began, SamNeg.space, 1000, fixed=["optimizer"])
+    assert [point["optimizer"] for point in held] == ["adam", "adam"]
+    rotate = published_points(complete(model="rote", strategy="advneg"), AdvNeg.space, 1000)
+    assert [point["learning_rate"] for point in rotate] == [0.0002, 0.0002], "the edge"
+    for strategy in SEARCHED:
+        for asked in OBJECTIVES[strategy].published:
+            assert asked.keys() <= {one.name for one in OBJECTIVES[strategy].space}, strategy
+    few = tuple(one for one in HaLE.space if one.name in ("weight", "learning_rate"))
+    assert published_points(complete(), few, 1000) == []
 
 
 def test_a_step_stays_in_the_space() -> None:

@@ -34,7 +34,7 @@ def test_a_recipe_alone_says_what_was_trained(strategy: str) -> None:
 
 def test_the_recipe_can_be_read_back(graph: Graph) -> None:
     values = {"gamma": 5.25, "batch_size": 64, "square": False, "optimizer": "adagrad"}
-    tuned = Tuned("hale", values, 0.4, 0.3, 3, 1, 10.0)
+    tuned = Tuned("hale", values, 0.4, 0.3, 3, 1, 10.0, 5.0)
     text = recipe_text(graph, "rotl", tuned, 'by "hand"', 16)
     content = tomllib.loads(text)
     assert (content["train"], content["dim"]) == (len(graph.train), 16)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import logging
 import math
 from dataclasses import replace
@@ -13,11 +12,12 @@ import pytest
 
 from hale.data.graph import Graph
 from hale.errors import InputError
+from hale.objectives import HaLE
 from hale.runs.run import Record, Run, Summary
 from hale.runs.systems import complete
 from hale.training.trainer import Trainer
 from hale.training.tune.activation_space import first_shape
-from hale.training.tune.points import digest_of, space_for, starting_points
+from hale.training.tune.points import digest_of, published_points, space_for, starting_points
 from hale.training.tune.search import JOURNAL, tune
 
 optuna = pytest.importorskip("optuna")
@@ -52,12 +52,18 @@ def test_what_was_found_is_all_that_differs(graph: Graph, tmp_path: Path) -> Non
 
 
 def test_a_search_is_found_again_by_its_name(graph: Graph, tmp_path: Path) -> None:
-    """Searches that were begun by earlier versions go on."""
+    """Where space, loss and beginning are the same it goes on: trials of others are of no use."""
     tune(graph, out=tmp_path, budget=0.1, trial_seconds=0.2, dim=4, threads=None, beta=2.5)
     backend = optuna.storages.journal.JournalFileBackend(str(tmp_path / JOURNAL))
     (name,) = optuna.study.get_all_study_names(optuna.storages.JournalStorage(backend))
-    space = digest_of(space_for(graph, complete(graph, dim=4, beta=2.5)))
-    assert name == f"{graph.name}-hale-rotl-4-0.2s-{space}-beta=2.5-dim=4"
+    start = complete(graph, dim=4, beta=2.5)
+    space = space_for(graph, start)
+    first, *_ = starting_points(start, space, len(graph.entities))
+    digest = digest_of(space, HaLE.revision, first, [])
+    assert name == f"{graph.name}-hale-rotl-4-0.2s-{digest}-beta=2.5-dim=4"
+    tune(graph, out=tmp_path, budget=0.1, trial_seconds=0.2, trials=9, dim=4, beta=2.5)
+    names = optuna.study.get_all_study_names(optuna.storages.JournalStorage(backend))
+    assert names == [name], "however many trials are asked for"
 
 
 def test_ctrl_c_ends_a_search_without_a_traceback(
@@ -102,16 +108,73 @@ def test_steps_that_gain_are_combined(
     monkeypatch.setattr(Trainer, "fit", fit)
     points = starting_points(start, space_for(graph, start), len(graph.entities))
     asked = {"out": tmp_path, "budget": math.inf, "trial_seconds": 1, "dim": 4}
-    half = tune(graph, trials=len(points) // 2, **asked)
-    found = tune(graph, trials=len(points), **asked)  # gone on with
+    half = tune(graph, trials=9, **asked)
+    steps = [params for _, params in _trials(tmp_path)]
+    assert steps[0] == points[0]
+    # lower and higher: the rate, gamma, and the weight, whose lower one gains and is kept
+    assert [_apart(step, points[0]) for step in steps[1:5]] == [
+        {"learning_rate"},
+        {"learning_rate"},
+        {"gamma"},
+        {"gamma"},
+    ]
+    assert steps[5:] == [{}] * 4, "half are drawn, not queued"
+    found = tune(graph, trials=2 * len(points), **asked)  # gone on with
     assert (half.start, found.start) == (0.2, 0.2)
     assert found.mrr == pytest.approx(0.4)
     steps = [params for _, params in _trials(tmp_path) if params]
-    assert steps[0] == points[0]
     assert len({str(step) for step in steps}) == len(steps), "none twice"
-    pairs = list(itertools.pairwise(steps))
-    assert any(sum(a[name] != points[0][name] for name in a) > 1 for a in steps)
-    assert all(sum(a[name] != b[name] for name in a) <= 3 for a, b in pairs)
+
+
+def test_what_is_known_is_tried_before_steps(
+    graph: Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As it is, not mixed with the best so far; and steps go on from the best of them."""
+
+    def fit(trainer: Trainer) -> Run:
+        mrr = 0.3 if trainer.settings.optimizer == "adagrad" else 0.2
+        history = [Record(1, 1.0, 1.0, 0.1, {}, {"mrr": mrr})]
+        summary = Summary("budget", 3, 7.5, 1.0, 0.0, 4, 1, 1, "cpu")
+        return Run(trainer.settings, graph, trainer.model, summary, history)
+
+    monkeypatch.setattr(Trainer, "fit", fit)
+    start = complete(graph, strategy="samneg", model="transe", dim=4)
+    space = space_for(graph, start)
+    known = published_points(start, space, len(graph.entities))
+    asked = {"out": tmp_path, "budget": math.inf, "trial_seconds": 1, "dim": 4}
+    found = tune(graph, trials=5, strategy="samneg", model="transe", **asked)
+    first, adam, adagrad, step, _ = (params for _, params in _trials(tmp_path))
+    assert [adam, adagrad] == known
+    assert _apart(step, adagrad) == {"learning_rate"}
+    assert step["learning_rate"] == first["learning_rate"] / 2
+    assert (found.values["optimizer"], found.epochs) == ("adagrad", 7.5)
+
+
+def test_some_settings_alone_move_from_where_a_search_begins(graph: Graph, tmp_path: Path) -> None:
+    """The others stay at what it begins at; what is given goes before that."""
+    begin = {"weight": 0.3, "learning_rate": 0.02, "queries": 8, "beta": 2.0, "square": True}
+    found = tune(
+        graph,
+        out=tmp_path,
+        budget=math.inf,
+        trials=4,
+        trial_seconds=0.1,
+        begin=begin,
+        only=("weight", "learning_rate"),
+        dim=4,
+        square=False,
+    )
+    begun, *others, drawn = (params for _, params in _trials(tmp_path))
+    assert begun == {"learning_rate": 0.02, "weight": 0.3}
+    assert [_apart(begun, params) for params in others] == [{"learning_rate"}] * 2
+    assert not drawn, "not queued"
+    told = {**dict(found.values)}
+    assert (told["queries"], told["beta"], told.get("square", False)) == (8, 2.0, False)
+
+
+def _apart(one: dict[str, object], other: dict[str, object]) -> set[str]:
+    """The settings in which two points differ."""
+    return {name for name in one if one[name] != other[name]}
 
 
 def _trials(folder: Path) -> list[tuple[str, dict[str, object]]]:

@@ -21,13 +21,23 @@ from hale.data.graph import Graph
 from hale.errors import HaleWarning
 from hale.evaluation.ranking_revision import RANKING_REVISION
 from hale.lab.paper.damaged import read_or_miss
-from hale.lab.paper.searches import SEARCHED, search_of
+from hale.lab.paper.searches import PAPER, SEARCHED, search_of
 from hale.models import model_class
 from hale.objectives import objective_class
 from hale.objectives.scoring import activation_of
 from hale.runs.systems import complete, unused
 from hale.settings import Settings, make_settings
 from hale.settings.recipes import read_recipe, recipe_files, settings_in
+
+# Validation triples that choose the state of a run which is compared, for fast and slow ones alike.
+SAMPLES = {
+    "wn18rr": 3034,
+    "fb15k-237": 2500,
+    "codex-s": 1827,
+    "codex-m": 2500,
+    "codex-l": 2500,
+    "wikidata-83k": 2500,
+}
 
 
 @dataclass(frozen=True)
@@ -47,6 +57,7 @@ class Cell:
     seconds: float
     values: tuple[tuple[str, object], ...]  # settings by name
     recipe: str = SEARCHED
+    part: bool = False  # whether it takes a part from the row that has all
 
     def key(self, seed: int, scale: float) -> str:
         """The name of its file: data set, system, dimension, seed and share of the time."""
@@ -57,9 +68,11 @@ class Cell:
         """What train() is asked for."""
         budget, recipe = self.seconds * scale, self.recipe
         search, values = search_of(self), dict(self.values)
+        if recipe in (SEARCHED, PAPER):
+            found = {} if search is None else search.values()
+            values = {"validation_sample": SAMPLES.get(self.dataset), **found, **values}
         if recipe == SEARCHED:
             recipe = "none"
-            values = {**({} if search is None else search.values()), **values}
         for name, value in values.items():
             if isinstance(value, Same):
                 values[name] = self._by_recipe(budget)[value.name]

@@ -25,9 +25,8 @@ def commit_of_code() -> str:
         if not git("ls-files", "--", "commit.py"):  # a checkout around an installed package
             return ""
         # what searches write stands in the settings of cells
-        written = ("lab/paper/searched", "settings/recipes/paper.toml")
-        others = [f":(exclude,top)src/hale/{name}" for name in written]
-        changed = git("status", "--porcelain", "--", ":/src", ":/native", *others)
+        others = (":/src", ":/native", ":(exclude,top)src/hale/lab/paper/searched")
+        changed = git("status", "--porcelain", "--", *others)
         return git("rev-parse", "--short=10", "HEAD") + ("+" if changed else "")
     except (OSError, subprocess.CalledProcessError):
         return ""

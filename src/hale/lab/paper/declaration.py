@@ -69,10 +69,14 @@ def cell(
     variant: str = "",
     seconds: float | None = None,
     recipe: str = SEARCHED,
+    part: bool = False,
     **changes: Any,
 ) -> Cell:
-    """A cell by the names of its parts; ``changes`` are settings that differ."""
+    """A cell by the names of its parts; ``changes`` are settings that differ.
+
+    ``part``: it takes a part from the row that has all.
+    """
     system = f"{strategy}-{model}" + (f"-{variant}" if variant else "")
     values = {"model": model, "strategy": strategy, **changes}
     full = SECONDS[STAND_INS.get(dataset, dataset)] if seconds is None else seconds
-    return Cell(dataset, system, dim, full, tuple(values.items()), recipe)
+    return Cell(dataset, system, dim, full, tuple(values.items()), recipe, part)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hale.lab.paper.searches import TRIAL_SECONDS, TRIALS
+from hale.lab.paper.searches import SAMPLE, THREADS, TRIAL_SECONDS, TRIALS
 from hale.lab.paper.significance import DRAWS, FLIPS, LEVEL
 
 
@@ -12,6 +12,7 @@ def preface() -> str:
 
 
 _TIMES = ", ".join(f"{name} {seconds:g} s" for name, seconds in TRIAL_SECONDS.items())
+_THREADS = "one thread" if THREADS == 1 else f"{THREADS} threads"
 
 PARTS = (
     """
@@ -59,15 +60,16 @@ PARTS = (
     was left out. Nothing is bold. AMRI is the adjusted mean rank index: 1 is perfect, 0 is chance.
     """,
     f"""
-    Rows of the paper's tables and figures are searched alike, HaLE's too: {TRIALS} trials on
-    validation triples, each of the same time ({_TIMES}; `hale reproduce --tune`,
-    src/hale/lab/paper/searched tells what was found). The first is where the strategy begins with
-    the model, the next has the settings of the strategy's authors where they differ; a few are
-    steps from the best so far, and the rest are drawn. Rows that take a part from HaLE search
-    lambda and the learning rate alone, from the settings of the row with all parts. As many trials
-    are no equal start: where HaLE begins was found by hand on WN18RR, as hale's defaults were,
-    before there were searches. `HaLE as in the paper` has nothing beyond the paper, its settings
-    from the paper's own grid, by as many trials. The recipes of `hale train` have no part in these
+    Rows of the paper's tables and figures are searched alike, HaLE's too: {TRIALS} trials of the
+    same time ({_TIMES}) on {_THREADS}, judged by the same {SAMPLE:,} validation
+    triples or all that there are (`hale reproduce --tune`; src/hale/lab/paper/searched tells what
+    was found). The first is where the strategy begins with the model, the next have the settings of
+    the strategy's authors where they differ; a few are steps from the best so far, and the rest are
+    drawn. Rows that take a part from HaLE have the settings of the row with all parts, but for
+    lambda and the learning rate, which are searched again by as many trials. As many trials are no
+    equal start: where HaLE begins was found by hand on WN18RR, as hale's defaults were, before
+    there were searches. `HaLE as in the paper` has nothing beyond the paper, its settings from the
+    paper's own grid, by as many trials. The recipes of `hale train` have no part in these
     rows: HaLE's were partly found by hand, and by longer searches, which no rival had. What they
     reach stands in the two tables at the end.
     """,

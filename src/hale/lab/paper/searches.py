@@ -1,32 +1,37 @@
 """Searches: every row of a table has its settings by as many trials of the same time.
 
-A search begins at what suits its strategy and model in general, without any recipe, HaLE's too, and
-what it finds is written into searched/DATASET.toml beside this file, a table a search. The rows of
-the tables have their settings from there and from nowhere else: the recipes of `hale train` know
-what was found by hand, which no rival has, so they have no part in a comparison. A row whose search
-is missing has its strategy's defaults, and is marked. Rows with nothing beyond the paper are
-searched inside the paper's grid, and written into the paper's recipe under the data set's name.
+A search begins at what suits its strategy and model in general, without any recipe, HaLE's too;
+then it tries what the strategy's authors train with, some steps, and draws the rest (see
+``training.tune``). What it finds is written into searched/DATASET.toml beside this file, a table a
+search. The rows of the tables have their settings from there and from nowhere else: the recipes of
+`hale train` know what was found by hand, which no rival has, so they have no part in a comparison.
+A row whose search is missing has its strategy's defaults, and is marked.
+
+A row that takes one part from another has that row's settings, but for the weight of alignment and
+the learning rate, which are searched again, by as many trials: what suits a loss with all its parts
+need not suit it without one. Rows with nothing beyond the paper are searched inside its grid.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hale.models import model_class
 from hale.objectives import objective_class
-from hale.runs.score_kind import recipe_kinds
-from hale.settings.recipes import NO_SETTINGS, read_recipe, searched_in
-from hale.training.tune.points import digest_of
+from hale.settings.recipes import NO_SETTINGS, read_recipe
+from hale.training.tune.points import BOUNDS, digest_of
 
 if TYPE_CHECKING:
     from hale.lab.paper.cells import Cell
 
 HOME = Path(__file__).parents[2]  # of the package
 SEARCHED = "searched"  # the recipe of rows that have their settings by a search
+PAPER = "paper"  # that of rows with nothing beyond the paper
 TRIALS = 12
+THREADS = 1  # of each trial
 # Seconds of a trial.
 TRIAL_SECONDS = {
     "wn18rr": 30.0,
@@ -36,15 +41,16 @@ TRIAL_SECONDS = {
     "codex-l": 45.0,
     "wikidata-83k": 45.0,
 }
-LOW = 32  # the dimension of a system's own table in the paper's recipe; others have one by kind
-# What a search holds fixed of a row; what else a row changes it takes from the row with all parts.
+SAMPLE = 1000  # validation triples that judge a trial
+# What a search holds fixed of a row.
 HELD = ("activation", "relation_scale", "square", "beta")
-WHOLE = (("square", True),)  # the search of the row that an ablation takes one part from
+WHOLE = (("square", True),)  # of the row that an ablation takes one part from
+AGAIN = ("weight", "learning_rate")  # what is searched again without that part
 
 
 @dataclass(frozen=True)
 class Search:
-    """The search behind a row."""
+    """The search behind a row; ``part``: of one that takes a part from the row with all."""
 
     dataset: str
     strategy: str
@@ -52,31 +58,34 @@ class Search:
     dim: int
     recipe: str  # searched or paper
     held: tuple[tuple[str, object], ...] = ()
-
-    @property
-    def kinds(self) -> list[str]:
-        """What it has beside strategy and model: an activation, the square, a dimension."""
-        values = dict(self.held)
-        if self.recipe == SEARCHED:
-            square = ["square"] if values.get("square") else []
-            return [str(values["activation"]), *square] if "activation" in values else square
-        values |= {} if self.dim == LOW else {"dim": self.dim}
-        return recipe_kinds(values, objective_class(self.strategy))
+    part: bool = False
 
     @property
     def table(self) -> str:
-        """The name of the table that it fills."""
-        if self.recipe == SEARCHED:
-            return "-".join([self.strategy, self.model, *self.kinds, str(self.dim)])
-        return ".".join([f'"{self.dataset}"', self.strategy, self.model, *self.kinds])
+        """The name of the table that it fills: hale-rotl-no-square-32."""
+        held = dict(self.held)
+        kinds = [str(held["activation"])] if "activation" in held else []
+        if "square" in held:
+            kinds.append("square" if held["square"] else "no-square")
+        if held.get("relation_scale") is False:
+            kinds.append("no-scale")
+        first = [PAPER] if self.recipe == PAPER else []
+        return "-".join([*first, self.strategy, self.model, *kinds, str(self.dim)])
 
     @property
     def key(self) -> str:
         """The name of its folder."""
-        if self.recipe == SEARCHED:
-            return f"{self.dataset}-{self.table}"
-        parts = [self.dataset, self.strategy, self.model, *self.kinds, str(self.dim), self.recipe]
-        return "-".join(parts)
+        return f"{self.dataset}-{self.table}"
+
+    @property
+    def whole(self) -> Search | None:
+        """The search of the row with all parts, which goes before; None of a row of its own."""
+        return replace(self, held=WHOLE, part=False) if self.part else None
+
+    @property
+    def moves(self) -> tuple[str, ...]:
+        """The settings that it moves; none named: all of the space."""
+        return AGAIN if self.part else ()
 
     @property
     def trial(self) -> float:
@@ -90,55 +99,53 @@ class Search:
 
     def file(self, home: Path | None = None) -> Path:
         """The file that it is written into, of a package at ``home``."""
-        if self.recipe == SEARCHED:
-            return (home or HOME) / "lab" / "paper" / "searched" / f"{self.dataset}.toml"
-        return (home or HOME) / "settings" / "recipes" / "paper.toml"
+        return (home or HOME) / "lab" / "paper" / "searched" / f"{self.dataset}.toml"
 
-    @property
-    def space(self) -> str:
-        """A digest of what it may move: a search of another space was not made like the others."""
+    def conditions(self, home: Path | None = None) -> dict[str, object]:
+        """What must be told of a search that is like the others: under other ones it was not.
+
+        ``space`` is a digest of what it may move and of all that it begins from.
+        """
         strategy, model = objective_class(self.strategy), model_class(self.model)
-        return digest_of(strategy.space, model.space)
+        begins = strategy.defaults, strategy.by_dot, strategy.activated, strategy.published
+        spaces = strategy.space, strategy.paper_space, model.space, BOUNDS
+        whole = None if self.whole is None else self.whole.values(home)
+        space = digest_of(spaces, begins, model.defaults, strategy.revision, self.moves, whole)
+        return {"trials": TRIALS, "trial": self.trial, "threads": THREADS, "space": space}
+
+    def found(self, home: Path | None = None) -> Mapping[str, Any]:
+        """The table that it filled; an empty one where it is missing."""
+        path = self.file(home)
+        return read_recipe(path).get(self.table, {}) if path.is_file() else {}
 
     def is_done(self, home: Path | None = None) -> bool:
-        """Whether it was made, in its space, by as many trials of the same time as all others."""
-        path = self.file(home)
-        if not path.is_file():
+        """Whether it was made, under the same conditions as all others."""
+        if self.whole is not None and not self.whole.is_done(home):
             return False
-        if self.recipe == SEARCHED:
-            table = read_recipe(path).get(self.table, {})
-            made = table.get("trials"), table.get("trial"), table.get("space")
-            return made == (TRIALS, self.trial, self.space)
-        content = read_recipe(path).get(self.dataset, {})
-        found = searched_in(content, self.strategy, self.model, self.kinds)
-        return found is not None and (found.trials, found.trial) == (TRIALS, self.trial)
+        table = self.found(home)
+        return all(table.get(name) == value for name, value in self.conditions(home).items())
+
+    def begin(self, home: Path | None = None) -> dict[str, object]:
+        """The settings that it begins at, where those are another search's."""
+        return {} if self.whole is None else self.whole.values(home)
 
     def values(self, home: Path | None = None) -> dict[str, object]:
         """The settings that it found, with those that it held; these alone where it is missing.
 
-        What an earlier search found in another space stands until it is made again: its row is
-        marked, and need not be trained twice.
+        What an earlier search found under other conditions stands until it is made again: its row
+        is marked, and need not be trained twice.
         """
-        table: Mapping[str, Any] = {}
-        if self.recipe == SEARCHED and self.file(home).is_file():
-            table = read_recipe(self.file(home)).get(self.table, {})
-        found = {name: value for name, value in table.items() if name not in NO_SETTINGS}
-        return {**found, **dict(self.held)}
+        found = {name: one for name, one in self.found(home).items() if name not in NO_SETTINGS}
+        return {**self.begin(home), **found, **dict(self.held)}
 
 
 def search_of(cell: Cell) -> Search | None:
-    """The search that a cell has its settings from; None under other recipes.
-
-    What takes a part from HaLE is trained with the settings of the row that has all parts; what
-    has another activation is searched by itself.
-    """
+    """The search that a cell has its settings from; None under other recipes."""
     values = dict(cell.values)
     strategy, model = str(values.pop("strategy")), str(values.pop("model"))
-    if cell.recipe not in (SEARCHED, "paper") or not objective_class(strategy).space:
+    if cell.recipe not in (SEARCHED, PAPER) or not objective_class(strategy).space:
         return None
     held = tuple((name, values[name]) for name in HELD if name in values)
-    if held and "activation" not in values:
-        held = WHOLE if cell.recipe == SEARCHED else ()
     if values.keys() - set(HELD):
         return None
-    return Search(cell.dataset, strategy, model, cell.dim, cell.recipe, held)
+    return Search(cell.dataset, strategy, model, cell.dim, cell.recipe, held, cell.part)

@@ -12,7 +12,7 @@ import warnings
 from collections.abc import Collection, Mapping
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from hale.errors import HaleWarning
 from hale.settings.recipes.from_file import chosen_by_file, read_given_recipe
@@ -20,14 +20,10 @@ from hale.settings.recipes.rule import GraphCounts, by_rule
 
 FOLDER = Path(__file__).parent
 NAMES = ("auto", "paper", "none")
-NO_SETTINGS = ("found", "seconds", "trials", "trial", "space")  # of a table: how it came about
-
-
-class Searched(NamedTuple):
-    """How the settings of a table were found: by so many trials, each of so many seconds."""
-
-    trials: int
-    trial: float
+# Of a table: how it came about.
+NO_SETTINGS = frozenset(
+    {"found", "seconds", "trials", "trial", "space", "threads", "epochs", "machine", "commit"}
+)
 
 
 @cache
@@ -75,16 +71,9 @@ def recipe_for(
     return by_rule(graph, epochs)
 
 
-def paper_recipe(
-    strategy: str, model: str, graph: str = "", kinds: Collection[str] = ()
-) -> dict[str, object]:
-    """Settings as the paper has them, from its grids where it does not say which.
-
-    Where its grids were searched on a graph, what was found there goes before.
-    """
-    content = read_recipe(FOLDER / "paper.toml")
-    own = settings_in(content.get(graph, {}), strategy, model, kinds=kinds)
-    return settings_in(content, strategy, model) | own
+def paper_recipe(strategy: str, model: str) -> dict[str, object]:
+    """Settings as the paper has them, from the middle of its grids where it does not say which."""
+    return settings_in(read_recipe(FOLDER / "paper.toml"), strategy, model)
 
 
 def recipe_values(
@@ -109,7 +98,7 @@ def recipe_values(
         _warn_of_size(name, content, graph)
         return settings_in(content, strategy, model, budget, kinds)
     if name == "paper":
-        return paper_recipe(strategy, model, "" if graph is None else graph.name, kinds)
+        return paper_recipe(strategy, model)
     if name == "auto" and graph is not None:
         return recipe_for(graph, strategy, model, budget, epochs, kinds)
     return {}
@@ -167,15 +156,3 @@ def settings_in(
         for name, value in chosen.items()
         if name not in NO_SETTINGS and not isinstance(value, Mapping)
     }
-
-
-def searched_in(
-    content: Mapping[str, Any], strategy: str, model: str, kinds: Collection[str] = ()
-) -> Searched | None:
-    """The search behind a system's own table, or behind its kind's; None where none is told."""
-    table = content.get(strategy, {}).get(model, {})
-    for kind in kinds:
-        table = table.get(kind, {})
-    if "trials" not in table:
-        return None
-    return Searched(int(table["trials"]), float(table["trial"]))

@@ -7,8 +7,6 @@ from collections.abc import Collection, Mapping
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from hale.data.graph import Graph
 from hale.errors import InputError
 from hale.models import model_class
@@ -74,47 +72,76 @@ def _suggested(trial: optuna.Trial, dimension: Dimension) -> object:
 def starting_points(
     start: Settings, space: Space, num_entities: int, *, fixed: Collection[str] = ()
 ) -> list[dict[str, Any]]:
-    """Where a search begins: at what there is already, then a step away from it.
+    """Where a search begins: at what there is already, then steps away from it, in their order.
 
     A step is a factor of two where the space is logarithmic, else STEP of its width, or the next
-    choice; the paper's bounds are all tried at once. What lies outside the space begins at its
-    edge; what is ``fixed`` does not move.
+    choice; the paper's bounds are all tried at once, and first, since too low a bound hides what
+    other steps would gain; the others come in the order of the space. What lies outside the space
+    begins at its edge; what is ``fixed`` does not move.
     """
-    settings = start.model_dump()
-    settings |= {f"shape.{place}": value for place, value in enumerate(start.shape)}
-    settings["block"] = start.block_size(num_entities) / num_entities  # a search moves its share
-    if start.gamma_two_way is None:  # then one bound serves all relations
-        settings["gamma_two_way"] = start.gamma
+    settings = _moved_by_searches(start, num_entities)
     first: dict[str, Any] = {}
     steps: list[dict[str, Any]] = []
     for dimension in space:
         name = dimension.name
         if settings[name] is None:
             raise InputError(f"A search moves {name}: leave out what stands in its place.")
-        value, moved = _around(dimension, float(settings[name]))
+        value, moved = _around(dimension, settings[name])
         first[name] = value
         steps += [{name: other} for other in moved]
     points = [{**first, **step} for step in steps if not step.keys() & set(fixed)]
     if not first.get("penalty", 1):  # its power makes no difference to none
         points = [point for point in points if point["penalty_power"] == first["penalty_power"]]
     others = [point for point in points if point != first]
-    order = np.random.default_rng(0).permutation(len(others))
-    mixed = [others[i] for i in order]  # so that a short search has steps of all kinds
-    if BOUNDS in space:  # too low a bound hides what all other steps would gain
-        mixed.sort(key=lambda point: bool(point["gamma"] == first["gamma"]))
-    return [first, *mixed]
+    if BOUNDS in space:
+        others.sort(key=lambda point: bool(point["gamma"] == first["gamma"]))
+    return [first, *others]
 
 
-def _around(dimension: Dimension, wanted: float) -> tuple[Any, list[Any]]:
+def published_points(
+    start: Settings, space: Space, num_entities: int, *, fixed: Collection[str] = ()
+) -> list[dict[str, Any]]:
+    """What the authors of a strategy train with, where that is known, the rest as it begins.
+
+    What is ``fixed`` stays, and of what lies outside the space its edge is taken.
+    """
+    settings = _moved_by_searches(start, num_entities)
+    found: list[dict[str, Any]] = []
+    for asked in objective_class(start.strategy).published:
+        free = {name: value for name, value in asked.items() if name not in fixed}
+        point = {one.name: _around(one, {**settings, **free}[one.name])[0] for one in space}
+        if free.keys() & point.keys() and point not in found:
+            found.append(point)
+    return found
+
+
+def _moved_by_searches(start: Settings, num_entities: int) -> dict[str, Any]:
+    """Settings by the names that a space has: of a block its share, of a shape its numbers."""
+    settings = start.model_dump()
+    settings |= {f"shape.{place}": value for place, value in enumerate(start.shape)}
+    settings["block"] = start.block_size(num_entities) / num_entities
+    if start.gamma_two_way is None:  # then one bound serves all relations
+        settings["gamma_two_way"] = start.gamma
+    return settings
+
+
+def _around(dimension: Dimension, wanted: Any) -> tuple[Any, list[Any]]:
     """The value of a dimension that is nearest to a wanted one, and those a step away."""
     if isinstance(dimension, Choice):
         values = dimension.values
-        place = min(range(len(values)), key=lambda i: abs(values[i] - wanted))
+        place = min(range(len(values)), key=lambda i: _apart(values[i], wanted))
         return values[place], [*values[max(0, place - 1) : place + 2]]
-    value = _within(dimension, wanted)
+    value = _within(dimension, float(wanted))
     far = STEP * (dimension.high - dimension.low)
     moved = (value / 2, value * 2) if dimension.log else (value - far, value + far)
     return value, [_within(dimension, other) for other in moved]
+
+
+def _apart(one: float | str, other: float | str) -> float:
+    """How far two choices are from each other; of words, whether they are the same."""
+    if isinstance(one, str) or isinstance(other, str):
+        return float(one != other)
+    return abs(one - other)
 
 
 def _within(dimension: Float, value: float) -> float:

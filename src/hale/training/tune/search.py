@@ -2,17 +2,20 @@
 
 Every trial trains for the same short time and is judged by its best validation MRR; a trial that
 lags behind the median of the others at the same moment is given up. The first trial has, as far as
-the space reaches, the settings that would be trained without a search. The next ones have those of
-the best trial so far with one setting moved a step up or down from where the search began, so that
-what gains is combined; those after draw from what was learnt (TPE). All trials are kept in a
-journal file, so a search that was killed goes on, and its best settings are written as a recipe.
+the space reaches, the settings that would be trained without a search; the next ones those of the
+strategy's authors, where they are known. Then the best so far is tried with one setting moved a
+step up or down from where the search began, what matters most first, so that what gains is
+combined; where the number of trials is given, half of the rest are such steps. All others are drawn
+from the whole space by what was learnt (TPE). All trials are kept in a journal file, so a search
+that was killed goes on, and its best settings are written as a recipe.
 """
 
 from __future__ import annotations
 
 import importlib.util
+import math
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -24,6 +27,7 @@ from hale.objectives import OBJECTIVES, objective_class
 from hale.runs.run import Record
 from hale.runs.systems import complete
 from hale.settings import Settings
+from hale.settings.space import Space
 from hale.training.start import check
 from hale.training.stopping import Clock
 from hale.training.trainer import Trainer
@@ -32,6 +36,7 @@ from hale.training.tune.journal import blaming_journal, open_trials
 from hale.training.tune.points import (
     as_settings,
     digest_of,
+    published_points,
     space_for,
     starting_points,
     suggest,
@@ -42,7 +47,8 @@ if TYPE_CHECKING:
     import optuna
 
 JOURNAL = "trials.journal"
-STEP_OF = "step"  # what a trial keeps of its place among the first steps
+STEP_OF = "step"  # what a trial keeps of its place among those that are queued
+EPOCHS = "epochs"  # and how far it came
 VALIDATIONS = 6  # of a trial: where it can be given up
 STARTUP = 6  # trials before any is given up
 
@@ -58,6 +64,7 @@ class Tuned:
     trials: int
     pruned: int
     seconds: float  # of all trials
+    epochs: float  # of the best trial
 
 
 class _Watch:
@@ -90,6 +97,8 @@ def tune(
     model: str | None = None,
     strategy: str | None = None,
     search: Search = "settings",
+    begin: Mapping[str, object] | None = None,
+    only: Collection[str] = (),
     announce: Callable[[str], None] | None = None,
     **values: object,
 ) -> Tuned:
@@ -98,8 +107,10 @@ def tune(
     With ``trials`` until so many are done, whatever they take (the budget may be infinite).
 
     ``out`` is the folder of the search; one that is there is gone on with, and what it has spent
-    counts. ``values`` stay as they are given. With ``search="activation"`` only the shape and the
-    bounds of an activation are searched, of the family that ``activation`` names.
+    counts. ``values`` stay as they are given; ``begin`` has others that the search begins at, and
+    ``only`` the names of those that move, all of the space unless it is given. With
+    ``search="activation"`` only the shape and the bounds of an activation are searched, of the
+    family that ``activation`` names.
     """
     check_search(search, values.get("activation"))
     if values.get("teacher"):
@@ -116,7 +127,7 @@ def tune(
         shaped = {**values, "shape": first_shape(family, before_it)}
         start = complete(graph, model=model, strategy=strategy, **shaped)
     else:
-        start = complete(graph, model=model, strategy=strategy, **values)
+        start = complete(graph, model=model, strategy=strategy, **{**(begin or {}), **values})
     check(start)
     if budget <= 0 or trial_seconds <= 0:
         raise InputError("A search needs a positive budget and time of a trial.")
@@ -124,7 +135,14 @@ def tune(
         others = [name for name, strategy in OBJECTIVES.items() if strategy.space]
         raise InputError(f"There is no search for {start.strategy}; there is for {others}.")
     with writing_to(out / JOURNAL):
-        return _search(graph, start, values, out, budget, trial_seconds, trials, search, announce)
+        space = space_for(graph, start)
+        if search == "activation":
+            space = family_space(graph, start.activation)
+        space = tuple(one for one in space if not only or one.name in only)
+        moved = {one.name for one in space}
+        stays = {name: value for name, value in (begin or {}).items() if name not in moved}
+        values = {**stays, **values}
+        return _search(graph, start, values, out, budget, trial_seconds, trials, space, announce)
 
 
 def _search(
@@ -135,15 +153,16 @@ def _search(
     budget: float,
     trial_seconds: float,
     trials: int | None,
-    search: Search,
+    space: Space,
     announce: Callable[[str], None] | None,
 ) -> Tuned:
     import optuna
 
-    space = space_for(graph, start)
-    if search == "activation":
-        space = family_space(graph, start.activation)
-    points = starting_points(start, space, len(graph.entities), fixed=values.keys())
+    first, *steps = starting_points(start, space, len(graph.entities), fixed=values.keys())
+    known = published_points(start, space, len(graph.entities), fixed=values.keys())
+    known = [point for point in known if point != first]
+    if trials is not None:
+        steps = steps[: math.ceil(max(trials - 1 - len(known), 0) / 2)]
     optuna.logging.set_verbosity(optuna.logging.ERROR)  # it warns of Ctrl-C by a traceback
     make_folder(out)
     storage = open_trials(out / JOURNAL)
@@ -151,14 +170,16 @@ def _search(
         f"-{name}={value}" for name, value in sorted(values.items()) if value is not None
     )
     system = f"{start.strategy}-{start.model}-{start.dim}"
-    name = f"{graph.name}-{system}-{trial_seconds:g}s-{digest_of(space)}{fixed}"
-    name += f"-{search}" if search != "settings" else ""
+    beside = objective_class(start.strategy).revision, first, known
+    name = f"{graph.name}-{system}-{trial_seconds:g}s-{digest_of(space, *beside)}{fixed}"
     before = {known.study_name: known.n_trials for known in optuna.get_all_study_summaries(storage)}
     study = optuna.create_study(
         study_name=name,
         storage=storage,
         # a search that goes on must not draw what it drew before
-        sampler=optuna.samplers.TPESampler(seed=before.get(name, 0), multivariate=True),
+        sampler=optuna.samplers.TPESampler(
+            seed=before.get(name, 0), multivariate=True, n_startup_trials=STARTUP
+        ),
         pruner=optuna.pruners.MedianPruner(n_startup_trials=STARTUP, n_warmup_steps=1),
         direction="maximize",
         load_if_exists=True,
@@ -183,6 +204,7 @@ def _search(
         if run.summary.stopped_by == "interrupt":
             raise KeyboardInterrupt
         best = max(record.metrics["mrr"] for record in run.history)
+        trial.set_user_attr(EPOCHS, run.summary.epochs)
         if announce:
             announce(f"trial {trial.number}: {best:.4f} {trial.params}")
         return best
@@ -194,7 +216,7 @@ def _search(
         return _seconds(study) < budget and (trials is None or len(ended) < trials)
 
     while goes_on():
-        _queue_step(study, points)
+        _queue(study, first, known, steps)
         try:
             study.optimize(objective, n_trials=1)
         except AssertionError as error:  # optuna's, in place of what the disk said of its journal
@@ -214,14 +236,20 @@ def _search(
         trials=len(done) + len(pruned),
         pruned=len(pruned),
         seconds=_seconds(study),
+        epochs=float(study.best_trial.user_attrs.get(EPOCHS, 0.0)),
     )
 
 
-def _queue_step(study: optuna.Study, points: Sequence[Mapping[str, object]]) -> None:
-    """Let the next trial have the best settings so far with the next step; none if all were taken.
+Point = Mapping[str, object]
 
-    ``points`` are the first one and those a step away from it. A step that was broken off is taken
-    again.
+
+def _queue(
+    study: optuna.Study, first: Point, known: Sequence[Point], steps: Sequence[Point]
+) -> None:
+    """Let the next trial have what comes next in the queue; none if all was taken.
+
+    The first and the known ones as they are, then the best so far with the next of the ``steps``
+    away from the first. One that was broken off is taken again.
     """
     from optuna.trial import TrialState
 
@@ -235,10 +263,11 @@ def _queue_step(study: optuna.Study, points: Sequence[Mapping[str, object]]) -> 
         key=lambda trial: trial.value or 0.0,
         default=None,
     )
-    first = points[0]
-    for place, point in enumerate(points):
-        moved = {name: value for name, value in point.items() if value != first[name]}
-        asked = {**(first if best is None else best.params), **moved}
+    for place, point in enumerate((first, *known, *steps)):
+        asked = dict(point)
+        if place > len(known) and best is not None:
+            moved = {name: value for name, value in point.items() if value != first[name]}
+            asked = {**best.params, **moved}
         if place not in taken and asked not in tried:
             study.enqueue_trial(asked, user_attrs={STEP_OF: place})
             return
