@@ -20,11 +20,11 @@ def improvements() -> Experiment:
         "constant learning rate": ("no-decay", {"decay": 0.0}),
         "known answers kept in the sums": ("known", {"leave_out_known": False}),
         "sums over all entities": ("all", {"block": "all"}),
+        "an entity may answer for itself": ("loops", {"loops": True}),
     }
     own: dict[str, Changes] = {
         "wn18rr": {
             "alignment squared": ("square", {"square": True}),
-            "an entity may answer for itself": ("loops", {"loops": True}),
             "without heights": ("no-heights", {"heights": False}),
             "without dropout": ("no-dropout", {"dropout": 0.0}),
             "dropout from the start": ("dropout-start", {"dropout_start": Same("dropout")}),
@@ -35,7 +35,6 @@ def improvements() -> Experiment:
         "fb15k-237": {
             "heights": ("heights", {"heights": True}),
             "relations start near": ("near", {"near": 0.5}),
-            "an entity is no answer for itself": ("no-loops", {"loops": False}),
             "alignment not squared": ("no-square", {"square": False}),
             "without dropout": ("no-dropout", {"dropout": 0.0}),
             "gamma 10 for relations that run both ways": ("two-way", {"gamma_two_way": 10.0}),
