@@ -30,9 +30,9 @@ PARTS = (
     cardinality rule beside that, which any system may have whose scores are in nats. Searches and
     training judge these rows by scores alone as well. In the two tables beyond the paper the head
     is ruled out in all that stands first, and scores alone stand beside: there the recipes train
-    with the head ruled out on WN18RR (--no-loops), and `hale evaluate` ranks a run by the
-    cardinality rule besides where its recipe has it. `On
-    validation` is MRR of the same state over all validation triples, by the ranks that stand first.
+    with the head ruled out where validation agrees (--no-loops), and `hale evaluate` ranks a run
+    by the cardinality rule besides where its recipe has it. `On validation` is MRR of the same
+    state over all validation triples, by the ranks that stand first.
     Figure 3 has Hits@10 by scores alone too, but of the sample of validation triples that training
     ranked on its way. Several seeds are averaged, ± their standard deviation.
     """,
