@@ -310,8 +310,8 @@ def main() -> None:
         elif asked.what == "flips":
             flip(asked.most, asked.task, asked.seed, Path(work), asked.log)
         else:
-            one_by_one = {"faults": partial(faults, errors=asked.error), "power": power}
-            one_by_one[asked.what](asked.most, asked.task, asked.seed, Path(work), asked.log)
+            passes = partial(faults, errors=asked.error) if asked.what == "faults" else power
+            passes(asked.most, asked.task, asked.seed, Path(work), asked.log)
     rows = logged(asked.log)[before:]
     lost = sum(row["lost"] is not None for row in rows)
     times = sum(row.get("times", 1) for row in rows)

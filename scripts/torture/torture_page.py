@@ -114,7 +114,7 @@ def _keyed(rows: Iterable[Row]) -> Iterable[tuple[Key, Row]]:
     last: dict[str, int] = {}
     states: dict[str, Counter[int]] = defaultdict(Counter)
     for row in rows:
-        kind, task, number = row["break"], row["task"], row.get("number")
+        kind, task, number = row["break"], row["task"], int(row.get("number", 0))
         if kind in (BYTE, END):  # how many calls there are is no part of what was done
             yield (kind, task), row
         elif kind == CUT and "state" not in row:
