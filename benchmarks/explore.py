@@ -42,8 +42,9 @@ from tests.browser.conftest import FLAGS  # noqa: E402
 from tests.browser.test_explore import PAN  # noqa: E402
 
 from hale.lab.bench.machine import machine  # noqa: E402
+from hale.runs.file_names import MAP  # noqa: E402
 from hale.serve.map.first_sight import first_sight  # noqa: E402
-from hale.serve.map.map_file import MAP, Layout, write_map  # noqa: E402
+from hale.serve.map.map_file import Layout, write_map  # noqa: E402
 from hale.serve.map.projection import pca  # noqa: E402
 from hale.serve.pages.rendering import STATIC  # noqa: E402
 from serve import make_run  # noqa: E402

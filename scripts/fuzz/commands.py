@@ -5,7 +5,9 @@
 
 A call is a function of its number. It runs in a fork, in a copy of a small world (world.py), within
 bounds of memory and time; after SECONDS it is interrupted, as by Ctrl-C, so that 130 is an end too.
-What came of the calls is counted in docs/results/fuzz.json, and the next run goes on from there.
+What came of the calls is counted in docs/results/fuzz.json, and the next run goes on from there. A
+call that broke a rule stays there with all its words, and is made again as it was by every run
+until it breaks none: what a number draws changes with the options that commands have.
 """
 
 from __future__ import annotations
@@ -212,22 +214,24 @@ def main() -> None:
 def several(calls: Calls, count: int, seconds: float, seed: int, fresh: bool) -> bool:
     """Calls until there were ``count`` of them, or the time is up -> whether any breaks a rule.
 
-    What broke one before is called again first: it may be mended.
+    What broke one before is called again first, word by word: it may be mended.
     """
     told = {} if fresh else read_results().get("commands", {}).get(str(seed), {})
     number = int(told.get("calls", 0))
-    broken = []
+    broken: list[dict[str, Any]] = []
+    mended: list[dict[str, Any]] = list(told.get("mended", []))
     for one in told.get("broken", []):
-        ended, found = calls.call(calls.argv(seed, one["number"]))
+        ended, found = calls.call(one["argv"])
+        (broken if found else mended).append(one)
         if found:
-            broken.append({**one, "faults": found[:5]})
             print(f"{one['number']} again: {found[:5]}\n{ended.printed[-1500:]}", flush=True)
     ends = {name: Counter(row) for name, row in told.get("ends", {}).items()}
     until = time.monotonic() + seconds
 
     def tell() -> None:
         rows = {name: dict(row) for name, row in sorted(ends.items())}
-        write_result("commands", str(seed), {"calls": number, "ends": rows, "broken": broken})
+        found = {"calls": number, "ends": rows, "broken": broken, "mended": mended}
+        write_result("commands", str(seed), found)
         print(f"{number} calls, {len(broken)} broken", flush=True)
 
     if told.get("broken"):
@@ -238,7 +242,7 @@ def several(calls: Calls, count: int, seconds: float, seed: int, fresh: bool) ->
         name = next(one.name for one in calls.known if tuple(argv[: len(one.path)]) == one.path)
         ends.setdefault(name, Counter())[str(ended.status)] += 1
         if found:
-            broken.append({"number": number, "argv": shortened(argv), "faults": found[:5]})
+            broken.append({"number": number, "argv": argv, "faults": found[:5]})
             print(
                 f"{number}: {shortened(argv)}\n  {found[:5]}\n{ended.printed[-1500:]}", flush=True
             )

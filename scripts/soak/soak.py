@@ -3,10 +3,11 @@
     python scripts/soak/soak.py --seconds 7200
 
 One process trains, updates, predicts and loads runs in a loop; beside it `hale serve` answers the
-same kinds of requests over and over, wrong ones too. After each round memory (after a collection of
-garbage), file handles and threads of both are written down. It fails where memory grows by more
-than GROWTH after the warm-up, where handles become more, or threads by more than a pool's, or where
-answers differ from the first. Written to docs/results/soak.json, with soak.md beside it.
+same kinds of requests over and over, wrong ones too. After each round memory, file handles and
+threads of both are written down; this process collects its garbage before, the server as Python
+does by itself. It fails where memory grows by more than GROWTH after the warm-up, where handles
+become more, or threads by more than a pool's, or where answers differ from the first. Written to
+docs/results/soak.json, with soak.md beside it.
 """
 
 from __future__ import annotations
@@ -135,7 +136,7 @@ def sample(process: int) -> dict[str, float]:
 
 
 def settle() -> None:
-    """Collect garbage, and give back what the allocator holds."""
+    """Collect this process's garbage, and give back what the allocator holds."""
     gc.collect()
     ctypes.CDLL(None).malloc_trim(0)
 

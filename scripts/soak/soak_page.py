@@ -43,9 +43,10 @@ def page(told: dict[str, Any]) -> str:
 Written by `make soak` (`scripts/soak/soak.py`) on {here["cpu"]}: {told["seconds"]:,} s,
 {told["rounds"]:,} rounds. In a round one Python process trains a run, evaluates, updates, loads and
 asks it, and `hale serve` answers {told["requests_a_round"]} requests of all kinds, wrong ones among
-them. Memory is taken after a collection of garbage, as the median of a fifth of the rounds: the
-first after the warm-up ({WARM_UP:.0%} of the rounds), and the last. Handles may not become more,
-threads by {POOL} at most: a pool starts them when requests meet.
+them. Memory is taken after each round, of the one process after a collection of garbage, of
+`hale serve` as it stands: nobody collects there but Python itself. Told is the median of a fifth of
+the rounds: the first after the warm-up ({WARM_UP:.0%} of the rounds), and the last. Handles may not
+become more, threads by {POOL} at most: a pool starts them when requests meet.
 
 | process | MB, first | MB, last | growth | handles, first / last | threads, first / last |
 |---|---|---|---|---|---|

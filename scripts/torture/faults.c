@@ -9,6 +9,8 @@
  *   faults_record(folder, store)   from now on, a line in store/trace for each call, and what a
  *                                  file held when it was brought to disk in store/N
  *
+ * What copies within the kernel (sendfile, copy_file_range) is a write like any other.
+ *
  * Built with: cc -shared -fPIC -O1 -o faults.so faults.c -ldl
  */
 #define _GNU_SOURCE
@@ -21,6 +23,7 @@
 #include <stdio.h>
 #include <stdio_ext.h>
 #include <string.h>
+#include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <sys/types.h>
 #include <sys/uio.h>
@@ -144,7 +147,33 @@ static void keep(const char* path) {
 
 ssize_t write(int fd, const void* data, size_t size) { WRITE(REAL(write)(fd, data, size)) }
 ssize_t writev(int fd, const struct iovec* parts, int count) {
-    BY_FD("write", fd, REAL(writev)(fd, parts, count))
+    size_t whole = 0;
+    for (int i = 0; i < count; i++) whole += parts[i].iov_len;
+    size_t size = whole;
+    /* Of the half that finds room, what the first part holds: fewer bytes may always be written. */
+    WRITE(size == whole ? REAL(writev)(fd, parts, count)
+                        : REAL(write)(fd, parts[0].iov_base,
+                                      size < parts[0].iov_len ? size : parts[0].iov_len))
+}
+/* Callers ask for more than there is: how many bytes a file has behind a place. */
+static size_t behind(int from, const off64_t* at, size_t size) {
+    struct stat told;
+    off_t place = at ? *at : lseek(from, 0, SEEK_CUR);
+    if (place < 0 || fstat(from, &told) || !S_ISREG(told.st_mode)) return size;
+    size_t rest = told.st_size > place ? told.st_size - place : 0;
+    return size < rest ? size : rest;
+}
+ssize_t sendfile(int fd, int from, off_t* at, size_t size) {
+    size = behind(from, at, size);
+    WRITE(REAL(sendfile)(fd, from, at, size))
+}
+ssize_t sendfile64(int fd, int from, off64_t* at, size_t size) {
+    size = behind(from, at, size);
+    WRITE(REAL(sendfile64)(fd, from, at, size))
+}
+ssize_t copy_file_range(int from, off64_t* at, int fd, off64_t* to, size_t size, unsigned flags) {
+    size = behind(from, at, size);
+    WRITE(REAL(copy_file_range)(from, at, fd, to, size, flags))
 }
 ssize_t pwrite(int fd, const void* data, size_t size, off_t at) {
     WRITE(REAL(pwrite)(fd, data, size, at))

@@ -1,8 +1,10 @@
 """One wrong byte in a run's files: noticed, or harmless.
 
 Of a small run with every file that a run can have (weights, checkpoint, lessons, calibration,
-review, map, ...) one byte at a time is changed. Whoever loads, evaluates, asks and resumes then
-gets one error of hale's own, or a warning that names the file, or all that it got before.
+path rules, review, map, ...) one byte at a time is changed. Whoever loads, evaluates, asks and
+resumes then gets one error of hale's own, or a warning that names the file, or all that it got
+before. Two things it has not: shards of ranks, whose digests have tests of their own, and what
+trackers write, which is theirs. ``accepted.tsv`` is for one update and is not read again.
 """
 
 from __future__ import annotations
@@ -40,12 +42,13 @@ def make_run(folder: Path) -> Path:
     """A run with every file a run can have, beside its teacher -> its folder."""
     import numpy as np
 
-    from hale import calibrate, evaluate, load_run, train, update
+    from hale import calibrate, evaluate, load_run, train, update, with_paths
     from hale.data.graph import Graph
     from hale.data.types import Types
     from hale.data.vocabulary import Vocabulary
     from hale.serve.map.map_file import Layout, write_map
     from hale.serve.review import Review
+    from hale.serve.upgrade import write_accepted
 
     ids = np.arange(12)
     rows = np.concatenate([np.stack([ids, ids * 0, (ids + 1) % 12], 1) for _ in "x"])
@@ -73,9 +76,11 @@ def make_run(folder: Path) -> Path:
     _own_lessons(folder)
     run.save_metrics("test", evaluate(run, "test").as_dict())
     calibrate(run)
+    with_paths(run)
     review = Review(folder / "run")
     review.decide(("e0", "next", "e5"), "accept", who="ada", probability=0.5)
     review.decide(("e1", "next", "e6"), "reject", who="bob")
+    write_accepted(folder / "run", review.facts("accept"))
     places = np.linspace(-0.9, 0.9, 26, dtype=np.float32).reshape(13, 2)
     write_map(folder / "run", run.graph, Layout.of("tsne", places, run.graph), "weights")
     return folder / "run"
@@ -92,7 +97,7 @@ def _own_lessons(folder: Path) -> None:
 
 def answers(run: Path) -> dict[str, Any]:
     """All that a run's files tell, by who asks."""
-    from hale import evaluate, load_calibration, load_run, predict
+    from hale import evaluate, load_calibration, load_run, predict, with_paths
     from hale.runs.file_names import CHECKPOINT, LESSONS, TEACHERS
     from hale.runs.folder import RunFolder
     from hale.serve.map.map_file import read_map
@@ -102,6 +107,7 @@ def answers(run: Path) -> dict[str, Any]:
     told = predict(loaded, head="e0", relation="next", k=3)
     calibration = load_calibration(loaded)
     layout = read_map(run, loaded.graph, "weights")
+    advised: Any = with_paths(loaded, keep=False).model
     tensors = {name: folder.read_tensors(name) for name in (CHECKPOINT, LESSONS)}
     return {
         "run": loaded.as_dict(),
@@ -117,6 +123,7 @@ def answers(run: Path) -> dict[str, Any]:
         "evaluated": {k: v for k, v in evaluate(loaded).as_dict().items() if k != "seconds"},
         "predicted": [repr(answer) for answer in told],
         "calibration": calibration and calibration.as_dict(loaded.graph),
+        "paths": [advised.weight, advised.rules.as_dict()],
         "review": [repr(entry) for entry in Review(run).entries],
         # A map that cannot be read is made again, so that it is no other one.
         "map": None if layout is None else [layout.kind, layout.xy.tolist(), repr(layout.clusters)],

@@ -7,7 +7,8 @@ import json
 import random
 import shutil
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 Command = list[str]
@@ -30,20 +31,26 @@ def digest(*paths: Path) -> str:
 class Task:
     """A command that is broken off in a folder of its own.
 
-    ``made`` by commands once, ``command`` is what is broken off, ``after`` are commands that must
-    succeed then, as far as what they are about is there (``there``: its path, and the commands);
-    ``again`` finishes the work, after which ``result`` must be what an unbroken command leaves.
+    ``made`` by commands and ``given`` as files once, ``command`` is what is broken off. Commands
+    that must succeed then are ``there``, each as far as the path that it is about is. ``again``, or
+    else the same command, finishes the work: then ``result`` must be what an unbroken command
+    leaves, and what was ``finished`` before must be there as it was.
     """
 
     name: str
     made: tuple[Command, ...]
     command: Command
-    again: Callable[[Path], Command]
     result: Callable[[Path], str]
+    again: Callable[[Path], Command] | None = None
     there: tuple[tuple[str, Command], ...] = ()
     stays: tuple[str, ...] = ()  # files that the command must never change
     old_or_new: bool = False  # the result is that of before or of after, whole, at any moment
-    timed: bool = field(default=False)  # its result depends on the clock, and is not compared
+    given: tuple[tuple[str, Callable[[], str]], ...] = ()  # files, and what they hold
+    finished: Callable[[Path], dict[str, bytes]] = lambda _: {}  # parts of the work, by name
+
+    def goes_on(self, folder: Path) -> Command:
+        """The command that finishes the work in a folder."""
+        return self.command if self.again is None else self.again(folder)
 
 
 def write_graph(folder: Path, *, seed: int = 0) -> None:
@@ -76,6 +83,38 @@ def _train_again(folder: Path) -> Command:
     return ["train", "graph", *EPOCHS, *FEW, "--out", "run"]
 
 
+def _trials(journal: Path) -> dict[str, bytes]:
+    """The lines of a search's journal that say how a trial ended well, by their trial."""
+    set_state, complete = 6, 1  # of optuna's operations, and of its states
+    found = {}
+    for line in journal.read_bytes().split(b"\n")[:-1] if journal.exists() else []:
+        told = json.loads(line)
+        if told["op_code"] == set_state and told.get("state") == complete:
+            found[f"trial {told['trial_id']}"] = line
+    return found
+
+
+def _cells(results: Path) -> dict[str, bytes]:
+    """The files of cells that were trained and ranked, by name."""
+    found = {}
+    for path in (results / "cells").glob("*.json"):
+        held = path.read_bytes()
+        with suppress(ValueError, KeyError, TypeError):  # points, or what a power cut left
+            if json.loads(held)["metrics"]["mrr"] > 0:
+                found[path.name] = held
+    return found
+
+
+def _decisions() -> str:
+    """A review of two facts, as people write it in the browser."""
+    from hale.runs.seal import sealed
+
+    about = {"time": "2026-11-18T12:00:00.000+00:00", "who": "ada", "relation": "r1"}
+    facts = (("accept", "e1", "e9"), ("reject", "e2", "e5"))
+    told = [about | {"decision": word, "head": h, "tail": t} for word, h, t in facts]
+    return "".join(json.dumps(sealed(one)) + "\n" for one in told)
+
+
 TRAIN = ["train", "graph", *EPOCHS, *FEW, "--out", "run"]
 HELD_OUT = ("graph/valid.tsv", "graph/test.tsv")
 LOADS = (["show", "run"], ["evaluate", "run"])
@@ -92,24 +131,25 @@ TASKS = (
         "train",
         (),
         TRAIN,
-        _train_again,
         _weights("run"),
+        _train_again,
         there=(("run", LOADS[0]), ("run", LOADS[1])),
     ),
     Task(
         "train --overwrite",
         (TRAIN,),
         OTHER,
-        lambda _: OTHER,
         _weights("run"),
         there=(("run", LOADS[0]), ("run", LOADS[1])),
+        stays=("run/review.jsonl",),
+        given=(("run/review.jsonl", _decisions),),
     ),
     Task(
         "update",
         (TRAIN,),
         [*UPDATE, "--out", "updated"],
-        lambda _: [*UPDATE, "--out", "updated", "--overwrite"],
         _weights("updated"),
+        lambda _: [*UPDATE, "--out", "updated", "--overwrite"],
         there=(("run", LOADS[1]), ("updated", ["evaluate", "updated"])),
         stays=("run/model.safetensors", "run/entities.txt", "run/settings.json"),
     ),
@@ -117,7 +157,6 @@ TASKS = (
         "export",
         (TRAIN, ["export", "run", "--format", "csv", "--out", "vectors"]),
         ["export", "run", "--format", "npy", "--out", "vectors", "--overwrite"],
-        lambda _: ["export", "run", "--format", "npy", "--out", "vectors", "--overwrite"],
         lambda folder: digest(folder / "vectors"),
         there=(("run", LOADS[0]),),
         stays=("run/model.safetensors",),
@@ -127,7 +166,6 @@ TASKS = (
         "calibrate",
         (TRAIN, ["calibrate", "run"]),
         ["calibrate", "run", "--seed", "3"],
-        lambda _: ["calibrate", "run", "--seed", "3"],
         lambda folder: digest(folder / "run/calibration.json"),
         there=(("run", ["predict", "run", "--head", "e1", "--relation", "r1"]),),
         stays=("run/model.safetensors",),
@@ -137,7 +175,6 @@ TASKS = (
         "evaluate",
         (TRAIN,),
         ["evaluate", "run", "--split", "valid"],
-        lambda _: ["evaluate", "run", "--split", "valid"],
         lambda folder: _metrics(folder / "run/metrics.json"),
         there=(("run", LOADS[0]),),
         stays=("run/model.safetensors",),
@@ -147,7 +184,6 @@ TASKS = (
         "discover --out",
         (TRAIN, ["discover", "run", "-k", "5", "--out", "facts.parquet"]),
         ["discover", "run", "-k", "50", "--out", "facts.parquet"],
-        lambda _: ["discover", "run", "-k", "50", "--out", "facts.parquet"],
         lambda folder: digest(folder / "facts.parquet"),
         stays=("run/model.safetensors",),
         old_or_new=True,
@@ -160,7 +196,6 @@ TASKS = (
             ["classify", "run", "graph/valid.tsv", "--out", "judged.csv"],
         ),
         ["classify", "run", HELD_OUT[1], "--out", "judged.csv"],
-        lambda _: ["classify", "run", HELD_OUT[1], "--out", "judged.csv"],
         lambda folder: digest(folder / "judged.csv"),
         stays=("run/model.safetensors", "run/calibration.json"),
         old_or_new=True,
@@ -169,15 +204,14 @@ TASKS = (
         "export, index",
         (TRAIN,),
         ["export", "run", "--format", "index", "--out", "index"],
-        lambda _: ["export", "run", "--format", "index", "--out", "index", "--overwrite"],
         lambda folder: digest(folder / "index"),
+        lambda _: ["export", "run", "--format", "index", "--out", "index", "--overwrite"],
         stays=("run/model.safetensors",),
     ),
     Task(
         "evaluate --paths",
         (TRAIN,),
         ["evaluate", "run", "--split", "valid", "--paths"],
-        lambda _: ["evaluate", "run", "--split", "valid", "--paths"],
         lambda folder: digest(folder / "run/paths.json"),
         there=(("run", LOADS[0]), ("run", LOADS[1])),
         stays=("run/model.safetensors",),
@@ -186,11 +220,11 @@ TASKS = (
         "compress",
         (TRAIN,),
         ["compress", "run", "--dim", "4", "--epochs", "3", "--out", "small"],
+        _weights("small"),
         lambda folder: [
             *("compress", "run", "--dim", "4", "--epochs", "3", "--out", "small"),
             *(["--overwrite"] if (folder / "small").exists() else []),
         ],
-        _weights("small"),
         there=(("run", LOADS[1]), ("small", ["evaluate", "small"])),
         stays=("run/model.safetensors",),
     ),
@@ -198,24 +232,22 @@ TASKS = (
         "tune",
         (),
         [*SEARCH, "--out", "search"],
-        lambda _: [*SEARCH, "--out", "search"],
         lambda folder: _is_recipe(folder / "search"),
-        timed=True,
+        finished=lambda folder: _trials(folder / "search/trials.journal"),
     ),
     Task(
         "reproduce",
         (),
         CELL,
-        lambda _: CELL,
-        lambda folder: _cells(folder / "results"),
-        timed=True,
+        lambda folder: f"{len(_cells(folder / 'results'))} finished",
+        finished=lambda folder: _cells(folder / "results"),
     ),
     Task(
         "download",
         (),
         ["train", "served", "--epochs", "1", *FEW, "--out", "run"],
-        lambda _: ["train", "served", "--epochs", "1", *FEW, "--out", "run", "--overwrite"],
         lambda folder: digest(folder / "cache/served"),
+        lambda _: ["train", "served", "--epochs", "1", *FEW, "--out", "run", "--overwrite"],
     ),
 )
 
@@ -230,12 +262,6 @@ def _metrics(path: Path) -> str:
 def _is_recipe(search: Path) -> str:
     found = sorted(search.glob("*.toml"))
     return "a recipe" if found else "no recipe"
-
-
-def _cells(results: Path) -> str:
-    found = [p for p in (results / "cells").glob("*.json") if not p.stem.endswith("points")]
-    finished = [json.loads(path.read_text())["metrics"]["mrr"] > 0 for path in found]
-    return f"{sum(finished)} finished of {len(found)}"
 
 
 def fresh(base: Path, folder: Path) -> None:

@@ -7,12 +7,14 @@
     python scripts/torture/torture.py page
 
 kills: kill -9 at random moments of every command that writes. faults: the n-th call that changes a
-file fails (no room, an error of the disk, read-only), for every n or ``--most`` of them. power:
-each state that a power cut may leave on the disk (power.py), or ``--most`` of them. After a break
-the run loads and evaluates, what must not change has not, and the same command again ends with the
-same weights or files as one that was never broken. flips: each byte of a run's files changed, or
-``--most`` of a file's (flips.py). What happened goes to docs/results/torture.jsonl, a line a break
-or a file; ``page`` makes torture.md of it. Further kills go on from those in the log.
+file fails (no room, an error of the disk, read-only; one kind alone: ``--error``), for every n or
+``--most`` of them. power: each state that a power cut may leave on the disk (power.py), or
+``--most`` of them. After a break the run loads and evaluates, what must not change has not, and the
+same command again ends with what one leaves that was never broken (tasks.py). flips: each byte of a
+run's files changed, or ``--most`` of a file's (flips.py). What happened goes to
+docs/results/torture.jsonl, a line a break or a file, with the commit of the code; ``page`` makes
+torture.md of it. Nothing is taken out of the log: of what was tried again the newest counts, and
+further kills go on from those in it.
 """
 
 from __future__ import annotations
@@ -29,7 +31,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -69,6 +71,8 @@ class Stage:
         write_graph(self.base)
         for command in task.made:
             self.must(command, self.base)
+        for name, text in task.given:
+            (self.base / name).write_text(text())
         self.old = task.result(self.base) if task.old_or_new else None
         for _ in "once", "warm":  # the second time tells how long it takes
             fresh(self.base, self.here)
@@ -102,17 +106,26 @@ class Stage:
     def check(self) -> None:
         """What must hold after any break; at its end the work is done."""
         task, here = self.task, self.here
-        for name in task.stays:
-            if (here / name).read_bytes() != (self.base / name).read_bytes():
-                raise LostError(f"{name} has changed")
+        self.stays()
         if task.old_or_new and task.result(here) not in (self.old, self.result):
             raise LostError("what it writes is neither the old one nor the new one")
         for name, command in task.there:
             if (here / name).exists():
                 self.must(command, here)
-        self.must(task.again(here), here)
+        before = task.finished(here)
+        self.must(task.goes_on(here), here)
+        self.stays()
+        after = task.finished(here)
+        if gone := [name for name, held in before.items() if after.get(name) != held]:
+            raise LostError(f"it was finished, and is gone or another: {', '.join(sorted(gone))}")
         if (left := task.result(here)) != self.result:
             raise LostError(f"it ends with {left}, unbroken with {self.result}")
+
+    def stays(self) -> None:
+        """What the command must never change is as it was."""
+        for name in self.task.stays:
+            if (self.here / name).read_bytes() != (self.base / name).read_bytes():
+                raise LostError(f"{name} has changed")
 
 
 def stages(names: list[str], work: Path) -> list[Stage]:
@@ -164,8 +177,18 @@ def kills(count: int, names: list[str], seed: int, work: Path, log: Path) -> Non
                 print(f"{killed} of {count} killed", flush=True)
 
 
-def faults(most: int | None, names: list[str], seed: int, work: Path, log: Path) -> None:
-    """Let the n-th change of a file fail, for each n or a sample, with each error in turn."""
+def faults(
+    most: int | None,
+    names: list[str],
+    seed: int,
+    work: Path,
+    log: Path,
+    errors: Sequence[str] = (),
+) -> None:
+    """Let the n-th change of a file fail, for each n or a sample.
+
+    Errors come in turn, or those that are asked for each at every n.
+    """
     draw = random.Random(seed)  # noqa: S311
     for stage in stages(names, work):
         numbers = list(range(1, stage.calls + 1))
@@ -173,10 +196,10 @@ def faults(most: int | None, names: list[str], seed: int, work: Path, log: Path)
             numbers = sorted(draw.sample(numbers, most))
         print(f"{stage.task.name}: {len(numbers)} of {stage.calls} calls", flush=True)
         for i, number in enumerate(numbers):
-            words = [*ERRORS][i % len(ERRORS)]
-            fault = Fault(stage.here, number, ERRORS[words])
-            row = {"break": words, "task": stage.task.name, "number": number, "of": stage.calls}
-            add(log, attempt(stage, row, partial(stage.broken, fault=fault)))
+            for words in errors or [[*ERRORS][i % len(ERRORS)]]:
+                fault = Fault(stage.here, number, ERRORS[words])
+                row = {"break": words, "task": stage.task.name, "number": number, "of": stage.calls}
+                add(log, attempt(stage, row, partial(stage.broken, fault=fault)))
 
 
 def power(most: int | None, names: list[str], seed: int, work: Path, log: Path) -> None:
@@ -187,14 +210,28 @@ def power(most: int | None, names: list[str], seed: int, work: Path, log: Path) 
         store.mkdir()
         fresh(stage.base, stage.here)
         stage.must(stage.task.command, stage.here, record=(stage.here, store))
-        *left, done = after_cuts(stage.base, store, stage.here)
-        chosen = left if most is None or len(left) <= most else draw.sample(left, most)
+        *found, done = after_cuts(stage.base, store, stage.here)
+        left = numbered(found)
+        chosen = [*left]
+        if most is not None and len(chosen) > most:
+            chosen = sorted(draw.sample(chosen, most))
         print(f"{stage.task.name}: {len(chosen)} of {len(left)} states", flush=True)
-        for state in sorted(chosen, key=lambda one: one.calls):
-            row = {"break": "power cut", "task": stage.task.name, "number": state.calls}
-            add(log, attempt(stage, row, partial(_cut, state, stage)))
+        for calls, state in chosen:
+            about = {"number": calls, "state": state, "of": len(left)}
+            row = {"break": "power cut", "task": stage.task.name, **about}
+            add(log, attempt(stage, row, partial(_cut, left[calls, state], stage)))
         row = {"break": "power cut at the end", "task": stage.task.name, "number": done.calls}
         add(log, attempt(stage, row, partial(_cut, done, stage), done=True))
+
+
+def numbered(found: list[Left]) -> dict[tuple[int, int], Left]:
+    """States by the calls before them, and which it is of those that so many calls may leave."""
+    so_far: Counter[int] = Counter()
+    told = {}
+    for state in found:
+        so_far[state.calls] += 1
+        told[state.calls, so_far[state.calls]] = state
+    return told
 
 
 def _cut(state: Left, stage: Stage) -> Ended:
@@ -208,6 +245,7 @@ def flip(most: int | None, names: list[str], seed: int, work: Path, log: Path) -
     for path in sorted(path for path in made.iterdir() if not names or path.name in names):
         tried = list(flips(made, most=most, seed=seed, only=path.name))
         row: dict[str, object] = {"break": "a wrong byte", "task": path.name, "times": len(tried)}
+        row["of"] = path.stat().st_size
         row |= Counter(one.outcome for one in tried if one.lost is None)
         lost = [one for one in tried if one.lost]
         add(log, row | {"lost": str(lost[0]) if lost else None, "losses": len(lost)})
@@ -215,9 +253,16 @@ def flip(most: int | None, names: list[str], seed: int, work: Path, log: Path) -
 
 
 def add(log: Path, row: dict[str, object]) -> None:
-    """Append a line to the log."""
+    """Append a line to the log, with the commit of the code that was broken off."""
     with log.open("a") as file:
-        file.write(json.dumps(row) + "\n")
+        file.write(json.dumps(row | {"commit": commit()}) + "\n")
+
+
+def commit() -> str:
+    """Of the code that is broken off, as it was at the first call."""
+    from hale.lab.paper.commit import commit_of_code
+
+    return commit_of_code()
 
 
 def logged(log: Path) -> list[dict[str, Any]]:
@@ -246,6 +291,9 @@ def main() -> None:
     parser.add_argument("--count", type=int, default=200, help="kills that reach their command")
     parser.add_argument("--most", type=int, default=None, help="of each task or file; default: all")
     parser.add_argument("--task", action="append", default=[], help="or file, only; repeatable")
+    parser.add_argument(
+        "--error", action="append", choices=[*ERRORS], default=[], help="of faults; repeatable"
+    )
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--log", type=Path, default=RESULTS / "torture.jsonl")
     asked = parser.parse_args()
@@ -253,6 +301,7 @@ def main() -> None:
         (RESULTS / "torture.md").write_text(page(asked.log))
         return
     preloaded()
+    commit()
     began = time.monotonic()
     before = len(logged(asked.log))
     with tempfile.TemporaryDirectory() as work:
@@ -261,8 +310,8 @@ def main() -> None:
         elif asked.what == "flips":
             flip(asked.most, asked.task, asked.seed, Path(work), asked.log)
         else:
-            tasks = {"faults": faults, "power": power}[asked.what]
-            tasks(asked.most, asked.task, asked.seed, Path(work), asked.log)
+            passes = partial(faults, errors=asked.error) if asked.what == "faults" else power
+            passes(asked.most, asked.task, asked.seed, Path(work), asked.log)
     rows = logged(asked.log)[before:]
     lost = sum(row["lost"] is not None for row in rows)
     times = sum(row.get("times", 1) for row in rows)

@@ -157,6 +157,23 @@ def test_what_is_printed_to_a_full_disk_is_one_error(command: list[str]) -> None
     assert found.stderr == "error: what is printed cannot be written: No space left on device.\n"
 
 
+def test_a_full_disk_is_not_blamed_on_what_is_printed() -> None:
+    """As of a temporary file of a library: an error that names no file, and stdout is well."""
+    code = (
+        "import errno, os, sys; sys.argv = ['hale', 'models']\n"
+        "def full(*_, **__): raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))\n"
+        "import hale.cli.app as app; app.app = full\n"
+        "print('printed')\n"
+        "from hale.cli import main; main()"
+    )
+    found = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False
+    )
+    assert found.returncode == 2, found.stderr
+    assert found.stdout == "printed\n"
+    assert found.stderr == "error: the disk: No space left on device.\n"
+
+
 def test_who_reads_may_have_enough() -> None:
     found = subprocess.run(
         f"{sys.executable} -m hale models | head -1",

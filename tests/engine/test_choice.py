@@ -143,9 +143,26 @@ def test_a_folder_above_that_others_may_write_is_refused(
     monkeypatch.setenv("HALE_NATIVE", str(tmp_path / "open/mine"))
     (tmp_path / "open").chmod(0o777)
     kernel.look_again()
-    with pytest.raises(InputError, match=r"others may write .*open, .*chmod go-w"):
+    with pytest.raises(InputError, match=r"others may write .*open, .*\. Use another folder"):
         current()
     for mode in (0o1777, 0o755):
         (tmp_path / "open").chmod(mode)
         kernel.look_again()
         assert current().name == "tiles"
+
+
+def test_libraries_through_links_are_those_that_were_looked_at(
+    anew: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who may write where a link stands could lead it elsewhere once its end was looked at."""
+    monkeypatch.delenv("HALE_ENGINE", raising=False)
+    (tmp_path / "open/theirs").mkdir(parents=True)
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "open/link").symlink_to(tmp_path / "mine")
+    monkeypatch.setenv("HALE_NATIVE", str(tmp_path / "open/link"))
+    assert kernel._folders() == [(tmp_path / "mine").resolve()]
+    (tmp_path / "open/theirs/one.so").write_bytes(b"")
+    (tmp_path / "mine/libhale_baseline.so").symlink_to(tmp_path / "open/theirs/one.so")
+    (tmp_path / "open").chmod(0o777)
+    with pytest.raises(InputError, match="others may write .*open, "):
+        current()

@@ -24,6 +24,7 @@ from hale.evaluation.cardinality_rule import CardinalityRule
 from hale.evaluation.ranks import filtered_ranks
 from hale.evaluation.second_opinion import Advised, choose_weight, weight_of, with_paths
 from hale.models import Model, make_model
+from hale.runs.file_names import PATHS
 from hale.runs.seal import sealed
 from hale.settings import make_settings
 
@@ -156,7 +157,7 @@ def test_larger_weights_are_tried_while_the_largest_is_best(size: float) -> None
 def test_rules_are_kept_with_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run = run_of(families(), out=tmp_path / "run")
     first = with_paths(run)
-    kept = tmp_path / "run" / second_opinion.PATHS
+    kept = tmp_path / "run" / PATHS
 
     def not_again(*_: Any, **__: Any) -> PathRules:
         raise AssertionError("mined again")
@@ -211,8 +212,8 @@ def test_relations_between_entities_gain_by_rules_unscaled() -> None:
 def test_another_seed_is_mined_anew(tmp_path: Path) -> None:
     run = run_of(families(), out=tmp_path / "run")
     with_paths(run, seed=1)
-    values = json.loads((tmp_path / "run" / second_opinion.PATHS).read_text())
+    values = json.loads((tmp_path / "run" / PATHS).read_text())
     assert values["seed"] == 1
     with_paths(tmp_path / "run")
-    values = json.loads((tmp_path / "run" / second_opinion.PATHS).read_text())
+    values = json.loads((tmp_path / "run" / PATHS).read_text())
     assert values["seed"] == 0

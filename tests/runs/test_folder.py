@@ -126,6 +126,24 @@ def test_a_decision_as_a_run_is_replaced_is_not_lost(folder: RunFolder, graph: G
     assert [entry.fact[2] for entry in review.Review(folder.path).entries] == ["e1", "e2"]
 
 
+def test_nobody_who_decides_waits_while_a_run_is_filled(folder: RunFolder, graph: Graph) -> None:
+    settings = make_settings(model="transe", dim=4, epochs=2)
+    weights = make_model("transe", graph.size, 4).state_dict()
+    made = review.Review(folder.path)
+    waiting: list[bool] = []
+
+    def fill(_: RunFolder) -> None:
+        fact = ("e0", "r0", "e1")
+        one = threading.Thread(target=lambda: made.decide(fact, "accept", who="ada"), daemon=True)
+        one.start()
+        one.join(timeout=10)
+        waiting.append(one.is_alive())
+
+    RunFolder.create(folder.path, settings, graph, weights, overwrite=True, fill=fill)
+    assert waiting == [False]
+    assert [entry.fact[2] for entry in review.Review(folder.path).entries] == ["e1"]
+
+
 def test_of_rows_the_bytes_of_the_whole_file_are_checked(folder: RunFolder) -> None:
     """A process that reads its rows alone would take a wrong byte of them."""
     folder.check_bytes("model.safetensors")

@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -153,3 +154,28 @@ def test_a_parent_that_nobody_may_write_to(tmp_path: Path, monkeypatch: pytest.M
     with writing_run(tmp_path / "run"):
         assert (tmp_path / "run" / ".lock").exists()
     assert not (tmp_path / ".run.lock").exists()
+
+
+def test_two_who_evaluate_a_run_at_once_keep_both_reports(graph: Graph, tmp_path: Path) -> None:
+    """Each has the reports of when it loaded the run; the second must not write them again."""
+    path = tmp_path / "run"
+    train(graph, out=path, **SMALL)
+    load_run(path).save_metrics("test", {"mrr": 0.1})
+    one, other = load_run(path), load_run(path)
+    one.save_metrics("valid", {"mrr": 0.25})
+    one.save_metrics("test", {"mrr": 0.2})
+    other.save_metrics("train", {"mrr": 0.5})
+    reports = {"test": {"mrr": 0.2}, "valid": {"mrr": 0.25}, "train": {"mrr": 0.5}}
+    assert load_run(path).metrics == other.metrics == reports
+    other.save_metrics("test", {"mrr": 0.3})
+    assert load_run(path).metrics == reports | {"test": {"mrr": 0.3}}
+
+
+def test_a_report_leaves_what_others_wrote_of_the_training(graph: Graph, tmp_path: Path) -> None:
+    path = tmp_path / "run"
+    train(graph, out=path, **SMALL)
+    one, other = load_run(path), load_run(path)
+    one.summary = replace(one.summary, seconds=12.0)  # it was gone on with; the state kept is one
+    one.save_summary()
+    other.save_metrics("test", {"mrr": 0.5})
+    assert load_run(path).summary.seconds == 12.0

@@ -70,3 +70,30 @@ def test_what_a_call_may_not_do(
     gone = {name: held for name, held in BEFORE.items() if name != "facts.tsv"}
     if status == 2 and not changed and found == []:
         assert calls.faults("train", ended, BEFORE, gone, left) == ["facts.tsv has changed"]
+
+
+class Ended:
+    """Calls that all end alike, and what was called."""
+
+    def __init__(self, found: list[str]) -> None:
+        self.found, self.called = found, list[list[str]]()
+
+    def call(self, argv: list[str]) -> tuple[object, list[str]]:
+        self.called.append(argv)
+        return forks.Ended(0, "", 0.1), self.found
+
+
+def test_what_broke_a_rule_is_made_again_word_by_word(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What its number draws may be another call by now."""
+    one = {"number": 4, "argv": ["find", "x" * 5000], "faults": ["status 70"]}
+    kept = {"commands": {"0": {"calls": 9, "ends": {}, "broken": [one]}}}
+    monkeypatch.setattr(calls, "read_results", lambda: kept)
+    monkeypatch.setattr(
+        calls, "write_result", lambda kind, seed, told: kept[kind].update({seed: told})
+    )
+    still, mended = Ended(["a traceback"]), Ended([])
+    assert calls.several(still, 9, 60.0, 0, fresh=False)
+    assert (still.called, kept["commands"]["0"]["broken"]) == ([one["argv"]], [one])
+    assert not calls.several(mended, 9, 60.0, 0, fresh=False)
+    assert mended.called == [one["argv"]]
+    assert (kept["commands"]["0"]["broken"], kept["commands"]["0"]["mended"]) == ([], [one])

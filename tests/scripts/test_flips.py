@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from hale.runs import seal
+from hale.runs.file_names import OWN, RANKS, TRACKED
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "scripts/torture"))
 flips: Any = importlib.import_module("flips")
@@ -29,11 +30,8 @@ def test_a_wrong_byte_is_noticed_or_harmless(run: Path) -> None:
 
 
 def test_the_run_has_every_file_that_a_run_can_have(run: Path) -> None:
-    from hale.runs import folder
-
-    named = {name for name in vars(folder).values() if isinstance(name, str) and "." in name}
-    files = {name for name in named if name.endswith((".json", ".jsonl", ".safetensors", ".tsv"))}
-    assert files - {path.name for path in run.iterdir()} == set()
+    """But for the shards of ranks, which one process has none of, and the folders of trackers."""
+    assert set(OWN) - {path.name for path in run.iterdir()} == {RANKS, *TRACKED}
 
 
 def test_a_change_that_nobody_checks_is_found(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -116,13 +118,49 @@ def test_a_line_cut_by_a_power_failure_is_no_decision(tmp_path: Path) -> None:
     review.decide(ONE, "accept", who="ada")
     with (tmp_path / REVIEW).open("ab") as file:
         file.write(b'{"who": "ada", "decis')
-    again = Review(tmp_path)
-    assert again.facts("accept") == [ONE]
+    with pytest.warns(HaleWarning, match="cut off by a power cut, or is damaged"):
+        again = Review(tmp_path)
+    assert again.facts("accept") == [ONE]  # told once
     with pytest.warns(HaleWarning, match="cut off by a power cut, or is damaged"):
         again.decide(TWO, "accept", who="ada")
     assert again.facts("accept") == [ONE, TWO]
     with pytest.warns(HaleWarning, match="cut off by a power cut, or is damaged"):
         assert Review(tmp_path).facts("accept") == [ONE, TWO]
+
+
+@pytest.mark.parametrize("bit", [0x01, 0x20, 0x80])
+def test_a_wrong_last_byte_loses_no_decision_silently(tmp_path: Path, bit: int) -> None:
+    review = Review(tmp_path)
+    review.decide(ONE, "accept", who="ada")
+    review.decide(TWO, "accept", who="ada")
+    data = bytearray((tmp_path / REVIEW).read_bytes())
+    data[-1] ^= bit
+    (tmp_path / REVIEW).write_bytes(data)
+    with pytest.warns(HaleWarning, match="is damaged; it counts as no decision"):
+        assert Review(tmp_path).facts("accept") == [ONE]
+
+
+def test_a_whole_decision_counts_without_its_end_of_line(tmp_path: Path) -> None:
+    """As a power cut may leave it; what follows begins on a line of its own."""
+    review = Review(tmp_path)
+    review.decide(ONE, "accept", who="ada")
+    review.decide(TWO, "accept", who="ada")
+    (tmp_path / REVIEW).write_bytes((tmp_path / REVIEW).read_bytes()[:-1])
+    again = Review(tmp_path)
+    assert again.facts("accept") == [ONE, TWO]
+    again.decide(THREE, "accept", who="ada")
+    assert again.facts("accept") == Review(tmp_path).facts("accept") == [ONE, TWO, THREE]
+
+
+def test_no_room_for_the_lock_is_one_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    review = Review(tmp_path)
+
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr("hale.runs.lock.acquire", full)
+    with pytest.raises(RunError, match="cannot be written: No space left on device"):
+        review.decide(ONE, "accept", who="ada")
 
 
 def test_a_changed_decision_is_told_and_does_not_count(tmp_path: Path) -> None:

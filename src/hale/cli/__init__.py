@@ -19,6 +19,8 @@ __all__ = ["INTERRUPTED", "main"]
 INTERRUPTED = 130
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EFBIG, errno.EROFS)  # of no named file
 
+PRINTERS = ("rich.", "click.", "typer.", "hale.cli.")  # all else that writes names its file
+
 started: float | None = None  # when the command was called, by time.perf_counter()
 
 
@@ -35,7 +37,10 @@ def main() -> None:
     except OSError as error:
         if error.filename is not None or error.errno not in NO_ROOM:
             raise
-        refuse_output(error)
+        if was_printing(error):
+            refuse_output(error)
+        os.write(2, f"error: the disk: {error.strerror}.\n".encode())
+        sys.exit(2)
     except BaseException as error:  # a library in Rust makes a panic of Ctrl-C
         if not isinstance(error, KeyboardInterrupt) and "KeyboardInterrupt" not in str(error):
             raise
@@ -54,6 +59,15 @@ def flush_output() -> None:
         drop_output()
     except OSError as error:
         refuse_output(error)
+
+
+def was_printing(error: OSError) -> bool:
+    """Whether it came of what prints: stdout names no file, and neither does a temporary one."""
+    place = error.__traceback__
+    while place is not None and place.tb_next is not None:
+        place = place.tb_next
+    where = "" if place is None else str(place.tb_frame.f_globals.get("__name__"))
+    return where.startswith(PRINTERS)
 
 
 def refuse_output(error: OSError) -> NoReturn:

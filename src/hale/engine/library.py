@@ -141,22 +141,31 @@ def _trusted(folder: Path) -> Path:
             f"HALE_NATIVE is the whole path of a folder, got {str(folder)!r}: a relative one would "
             "mean another folder in every place that hale is called from."
         )
-    whole = folder.resolve()
-    # Who may write a folder above could swap this one for another; in a sticky one only owners may.
-    for place in (folder, *sorted(folder.glob("libhale_*.so")), *whole.parents):
-        # on Windows no other user is told apart by these
-        if os.name != "posix" or not place.exists():
-            continue
-        told = place.stat()
-        above = place in whole.parents
-        if above and told.st_mode & stat.S_ISVTX:
-            continue
-        if told.st_uid not in (0, os.geteuid()) or told.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+    folder = folder.resolve()  # once: what is looked at is what is loaded
+    own = [folder, *(path.resolve() for path in sorted(folder.glob("libhale_*.so")))]
+    above = dict.fromkeys(parent for place in own for parent in place.parents if parent not in own)
+    if os.name != "posix":  # no other user is told apart by these
+        return folder
+    for place in (*own, *above):
+        if place.exists() and _others_may_write(place.stat(), above=place in above):
+            advice = (
+                f"Take it for yourself: chown $(id -u) and chmod go-w {place}."
+                if place in own
+                else "Use another folder, below none that others may write."
+            )
             raise InputError(
                 f"HALE_NATIVE: others may write {place}, and what it holds would run as you. "
-                f"Take it for yourself: chown $(id -u) and chmod go-w {place}."
+                + advice
             )
     return folder
+
+
+def _others_may_write(told: os.stat_result, *, above: bool) -> bool:
+    """Who may write a folder above could swap one in it; in a sticky one only owners may."""
+    if above and told.st_mode & stat.S_ISVTX:
+        return False
+    others = told.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+    return told.st_uid not in (0, os.geteuid()) or bool(others)
 
 
 def _open(path: Path) -> ctypes.CDLL:

@@ -27,11 +27,11 @@ from hale.evaluation.cardinality_rule import rule_of
 from hale.evaluation.ranks import filtered_ranks
 from hale.models import Model
 from hale.models.tables import Table
+from hale.runs.file_names import PATHS
 from hale.runs.folder import RunFolder
 from hale.runs.lock import writing_run
 from hale.runs.run import Run, RunSource, open_run
 
-PATHS = "paths.json"
 VERSION = 1
 WEIGHTS = (0.0, 0.0625, 0.125, 0.25, 0.5, 1.0, 2.0, 4.0)
 MOST = 64.0  # to which the largest is doubled while it is the best

@@ -7,13 +7,15 @@ from hale.runs.header import SETTINGS
 TRIPLES, MODEL = "triples.safetensors", "model.safetensors"
 CHECKPOINT, TYPES = "checkpoint.safetensors", "types.tsv"
 HISTORY, METRICS, ORIGIN = "history.jsonl", "metrics.json", "origin.json"
-REVIEW = "review.jsonl"
+REVIEW, ACCEPTED = "review.jsonl", "accepted.tsv"
+CALIBRATION, PATHS = "calibration.json", "paths.json"
+MAP, MAP_DIGEST = "map.parquet", "map.sha256"
 TEACHERS, LESSONS = "teachers.json", "lessons.safetensors"
 RANKS = "ranks"
+TRACKED = ("tensorboard", "mlruns", "mlflow", "wandb")  # folders of trackers
 # All that hale keeps in a run, what other packages do and earlier versions did among them.
 OWN = (
     *(SETTINGS, "entities.txt", "relations.txt", "labels.tsv", TYPES, TRIPLES, MODEL, HISTORY),
-    *(METRICS, CHECKPOINT, ORIGIN, TEACHERS, LESSONS, RANKS, REVIEW, "calibration.json"),
-    *("paths.json", "map.parquet", "map.sha256", "accepted.tsv"),
-    *("tensorboard", "mlruns", "mlflow", "wandb"),
+    *(METRICS, CHECKPOINT, ORIGIN, TEACHERS, LESSONS, RANKS, REVIEW, ACCEPTED, CALIBRATION, PATHS),
+    *(MAP, MAP_DIGEST, *TRACKED),
 )

@@ -42,7 +42,7 @@ def writing_run(path: str | Path | None) -> Iterator[None]:
         lock = FileLock(_beside(folder), is_singleton=True)
         acquire(lock, refuse)
     except OSError as error:
-        raise RunError(f"{path} cannot be written: {error.strerror or error}.") from None
+        raise _unwritable(path, error) from None
     try:
         yield
     finally:
@@ -56,11 +56,18 @@ def deciding(path: str | Path) -> Iterator[None]:
     So no decision falls between the copy of those that were made and the new folder.
     """
     lock = FileLock(_beside(Path(path).absolute(), "review.lock"))
-    acquire(lock, lambda: None)
+    try:
+        acquire(lock, lambda: None)
+    except OSError as error:
+        raise _unwritable(path, error) from None
     try:
         yield
     finally:
         lock.release()
+
+
+def _unwritable(path: str | Path, error: OSError) -> RunError:
+    return RunError(f"{path} cannot be written: {error.strerror or error}.")
 
 
 def _beside(folder: Path, kind: str = "lock") -> Path:

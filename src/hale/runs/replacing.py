@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from hale.data.files import check_writable, finish_replacing, is_free, whole_folder
@@ -21,13 +21,16 @@ def new_folder(path: str | Path, *, overwrite: bool) -> Iterator[Path]:
     """Yields a folder to fill, which takes the run's name whole or not at all.
 
     What people decided about facts is theirs: the review of a run that is replaced goes along.
+    Who decides waits while it is copied and the folders change places, not while this is filled.
     """
     target = Path(path).absolute()
     taken = is_taken(target, overwrite=overwrite)
-    waits = deciding(target) if taken else nullcontext()
-    with blaming_disk(), waits, whole_folder(target, replace=taken) as waiting:
+    until_replaced = ExitStack()
+    with blaming_disk(), until_replaced, whole_folder(target, replace=taken) as waiting:
         yield waiting
-        keep_review(target, waiting)
+        if taken:
+            until_replaced.enter_context(deciding(target))
+            keep_review(target, waiting)
 
 
 def is_taken(path: str | Path, *, overwrite: bool) -> bool:

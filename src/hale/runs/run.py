@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import polars as pl
 import torch
@@ -25,13 +25,12 @@ from hale.runs.file_names import HISTORY, METRICS, MODEL, ORIGIN
 from hale.runs.folder import RunFolder
 from hale.runs.header import SETTINGS
 from hale.runs.lock import writing_run
+from hale.runs.metrics_file import read_metrics, read_or_warn, reports_of, write_metrics
 from hale.runs.named_vectors import Vectors, tables_in, vectors_of
 from hale.runs.replacing import new_folder
 from hale.runs.systems import build_model
 from hale.runs.training_curve import curve_svg
 from hale.settings import Settings
-
-T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -121,7 +120,7 @@ class Run:
             self.write_state(folder)
         else:
             folder.write_lines(HISTORY, [asdict(record) for record in self.history])
-        folder.write_json(METRICS, {"training": asdict(self.summary), **self.metrics})
+        write_metrics(folder, asdict(self.summary), self.metrics)
         if self.origin:
             folder.write_json(ORIGIN, self.origin)
 
@@ -161,27 +160,27 @@ class Run:
         }
 
     def save_metrics(self, split: str, report: Mapping[str, Any]) -> None:
-        """Keep the report of an evaluation with the run."""
+        """Keep the report of an evaluation with the run, beside those that others kept since."""
         self.metrics[split] = dict(report)
-        self._write_metrics()
+        if self.path is None:
+            return
+        with writing_run(self.path):
+            folder = RunFolder(self.path)
+            folder.check_stamp(self.stamp)
+            training, kept = reports_of(folder, self.summary.kept_step)
+            self.metrics = {**self.metrics, **kept, split: dict(report)}
+            write_metrics(folder, training or asdict(self.summary), self.metrics)
 
     def save_summary(self) -> None:
         """Write down how training went; reports stay where they are of the weights kept now."""
         self.metrics = {}
-        folder = None if self.path is None else RunFolder(self.path)
-        if folder is not None and folder.has(METRICS):
-            found: dict[str, Any] = {}
-            found = _report(folder, METRICS, lambda: {**folder.read_json(METRICS)}, found)
-            if found.pop("training", {}).get("kept_step") == self.summary.kept_step:
-                self.metrics = found
-        self._write_metrics()
-
-    def _write_metrics(self) -> None:
-        if self.path is not None:
-            everything = {"training": asdict(self.summary), **self.metrics}
-            with writing_run(self.path):
-                RunFolder(self.path).check_stamp(self.stamp)
-                RunFolder(self.path).write_json(METRICS, everything)
+        if self.path is None:
+            return
+        with writing_run(self.path):
+            folder = RunFolder(self.path)
+            _, self.metrics = reports_of(folder, self.summary.kept_step)
+            folder.check_stamp(self.stamp)
+            write_metrics(folder, asdict(self.summary), self.metrics)
 
     def __repr__(self) -> str:
         where = f" in {self.path}" if self.path else ""
@@ -217,15 +216,16 @@ def load_run(path: str | Path, *, device: str = "auto", group: Group = ALONE) ->
         kept_step = int(about["step"])
     del weights  # the pages of the file
     model.see(torch.tensor(graph.train))
-    history: list[Record] = _report(
+    history: list[Record] = read_or_warn(
         folder, HISTORY, lambda: [Record(**line) for line in folder.read_lines(HISTORY)], []
     )
-    metrics: dict[str, Any] = {}
-    metrics = _report(folder, METRICS, lambda: {**folder.read_json(METRICS)}, metrics)
-    training = metrics.pop("training", None)
-    summary = _report(folder, METRICS, lambda: Summary(**training) if training else None, None)
-    origin: list[dict[str, Any]] = []
-    origin = _report(folder, ORIGIN, lambda: [{**one} for one in folder.read_json(ORIGIN)], origin)
+    training, metrics = read_metrics(folder)
+    summary: Summary | None = None
+    if training:
+        summary = read_or_warn(folder, METRICS, lambda: Summary(**training), None)
+    origin: list[dict[str, Any]] = read_or_warn(
+        folder, ORIGIN, lambda: [{**one} for one in folder.read_json(ORIGIN)], []
+    )
     if summary is None or summary.kept_step != kept_step:
         # A kill came between: what was said of earlier weights does not hold for these.
         metrics, summary = {}, _unfinished(history, kept_step)
@@ -248,18 +248,6 @@ def load_run(path: str | Path, *, device: str = "auto", group: Group = ALONE) ->
         origin=origin,
         stamp=stamp,
     )
-
-
-def _report(folder: RunFolder, name: str, read: Callable[[], T], nothing: T) -> T:
-    """What a file tells of a run, which answers without it too: a damaged one is warned of."""
-    if not folder.has(name):
-        return nothing
-    try:
-        with folder.blaming(name):
-            return read()
-    except RunError as error:
-        warnings.warn(f"{error} What it told is left out.", HaleWarning, stacklevel=3)
-        return nothing
 
 
 def _unfinished(history: list[Record], kept_step: int) -> Summary:

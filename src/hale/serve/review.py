@@ -6,7 +6,8 @@ A line a decision, appended and brought to disk before it is answered, so that a
 
 'undo' takes back the last decision of the same person that still stands, if any does. Nothing is
 ever removed from the file. A line that a power cut left unfinished is no decision, and neither is
-one whose checksum (runs.seal) differs: who reads the file is told of both.
+one whose checksum (runs.seal) differs: who reads the file is told of both. A whole one counts also
+without its end of line.
 """
 
 from __future__ import annotations
@@ -64,7 +65,8 @@ class Review:
         self._lock = threading.Lock()
         self._entries: list[Entry] = []
         self._read_to = 0
-        self._catch_up()
+        if rest := self._catch_up():
+            self._tell_damaged(rest)
 
     def decide(
         self,
@@ -129,16 +131,22 @@ class Review:
         with deciding(self.path.parent):
             append_line(self.path, json.dumps(sealed(values), ensure_ascii=False).encode())
 
-    def _catch_up(self) -> None:
-        """Take in the lines that are new in the file."""
+    def _catch_up(self) -> bytes:
+        """Take in the lines that are new in the file -> what is unfinished at its end."""
         if not self.path.is_file():
-            return
+            return b""
         with self.path.open("rb") as file:
             file.seek(self._read_to)
             new = file.read()
-        for line in new.split(b"\n")[:-1]:  # behind the last end of line stands what is unfinished
+        *lines, rest = new.split(b"\n")
+        for line in lines:
             self._take(line)
             self._read_to += len(line) + 1
+        if not _is_sealed(rest):
+            return rest
+        self._take(rest)
+        self._read_to += len(rest)  # whoever appends begins with an end of line
+        return b""
 
     def _take(self, line: bytes) -> None:
         if not line:
@@ -146,12 +154,7 @@ class Review:
         try:
             values = unsealed(json.loads(line), must=False)
         except ValueError:
-            warnings.warn(
-                f"{self.path} has a line that was cut off by a power cut, or is damaged; it counts "
-                f"as no decision: {line[:80]!r}",
-                HaleWarning,
-                stacklevel=2,
-            )
+            self._tell_damaged(line)
             return
         except RecursionError:
             values = None
@@ -166,6 +169,22 @@ class Review:
             raise RunError(
                 f"{self.path} holds a line that is no decision: {line[:80]!r}. Move it away."
             ) from None
+
+    def _tell_damaged(self, line: bytes) -> None:
+        warnings.warn(
+            f"{self.path} has a line that was cut off by a power cut, or is damaged; it counts "
+            f"as no decision: {line[:80]!r}",
+            HaleWarning,
+            stacklevel=3,
+        )
+
+
+def _is_sealed(line: bytes) -> bool:
+    """Whether it is a whole line, with its checksum."""
+    try:
+        return isinstance(unsealed(json.loads(line), must=True), dict)
+    except (ValueError, RecursionError):
+        return False
 
 
 def _checked(entry: Entry) -> Entry:

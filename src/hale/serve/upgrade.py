@@ -13,9 +13,9 @@ from typing import Any, Literal
 
 from hale.data.files import free_folder, write_whole
 from hale.errors import InputError
+from hale.runs.file_names import ACCEPTED
 from hale.serve.review import Fact, facts_as_text
 
-ACCEPTED = "accepted.tsv"
 LEAST_SECONDS, MOST_SECONDS = 1, 3600
 
 
@@ -37,6 +37,13 @@ class State:
         return min(0.99, (time.monotonic() - self.began) / (self.seconds + 5))
 
 
+def write_accepted(run: Path, facts: list[Fact]) -> Path:
+    """What is brought into the run, as a file in its folder; nobody reads it once that is done."""
+    text, path = facts_as_text(facts), run / ACCEPTED
+    write_whole(path, lambda waiting: waiting.write_bytes(text))
+    return path
+
+
 class Upgrade:
     """One update of a run at a time; the new run gets a folder beside it."""
 
@@ -56,9 +63,7 @@ class Upgrade:
         with self._lock:
             if self.state.stage == "running":
                 raise InputError("An update is running already; wait for it to end.")
-            accepted = self.run / ACCEPTED
-            text = facts_as_text(facts)
-            write_whole(accepted, lambda path: path.write_bytes(text))
+            accepted = write_accepted(self.run, facts)
             out = free_folder(self.run.parent, f"{self.run.name}-updated")
             self.state = State("running", time.monotonic(), seconds, len(facts), out)
         threading.Thread(target=self._follow, args=(accepted, self.state), daemon=True).start()

@@ -100,3 +100,14 @@ def test_a_pipe_is_read_and_followed(tmp_path: Path) -> None:
     assert b"".join(parts) == b"a\tr\tb\n" * 50_000
     writer.join()
     assert told[-1] == 300_000
+
+
+def test_a_pipe_of_any_size_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It says that it has no bytes, of which any number is more than 200 times as many."""
+    monkeypatch.setattr(compression, "FREE_BYTES", 10)
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+    writer = threading.Thread(target=path.write_bytes, args=(b"a\tr\tb\n" * 50_000,), daemon=True)
+    writer.start()
+    assert read_bytes(path) == b"a\tr\tb\n" * 50_000
+    writer.join()

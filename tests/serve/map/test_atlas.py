@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from hale.runs.file_names import MAP
 from hale.serve.map.atlas import Atlas
 from hale.serve.map.first_sight import SETTINGS, first_sight
-from hale.serve.map.map_file import MAP
 
 
 def finished(atlas: Atlas) -> dict[str, object]:

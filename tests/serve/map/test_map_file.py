@@ -10,8 +10,9 @@ import polars as pl
 import pytest
 
 from hale.data.graph import Graph
+from hale.runs.file_names import MAP, MAP_DIGEST
 from hale.serve.map.clusters import Cluster, Trait
-from hale.serve.map.map_file import DIGEST, MAP, Layout, read_map, write_map
+from hale.serve.map.map_file import Layout, read_map, write_map
 
 ABORTS = Path(__file__).parents[2] / "scripts/corpus/parquet/aborts-its-reader.bin"
 
@@ -60,5 +61,5 @@ def test_a_map_that_aborts_its_reader_is_made_again(tmp_path: Path, graph: Graph
     """Whoever gives a run away can give the digest of any file with it."""
     data = ABORTS.read_bytes()
     (tmp_path / MAP).write_bytes(data)
-    (tmp_path / DIGEST).write_text(hashlib.sha256(data).hexdigest() + "\n")
+    (tmp_path / MAP_DIGEST).write_text(hashlib.sha256(data).hexdigest() + "\n")
     assert read_map(tmp_path, graph, "abc") is None

@@ -89,9 +89,11 @@ def read_parts(
     try:
         with opened(path) as (file, total, packed):
             unpacked = 0
-            for part in UNPACKERS.get(path.suffix.lower(), _plain)(file, size):
+            unpack = UNPACKERS.get(path.suffix.lower(), _plain)
+            is_packed = unpack is not _plain or packed < total  # a pipe says that it has no bytes
+            for part in unpack(file, size):
                 unpacked += len(part)
-                if unpacked > max(FREE_BYTES, MOST_TIMES * packed):
+                if is_packed and unpacked > max(FREE_BYTES, MOST_TIMES * packed):
                     raise _too_much(path, packed)
                 if progress:
                     progress(file.tell() if file.seekable() else unpacked, total)

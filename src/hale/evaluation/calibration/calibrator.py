@@ -16,11 +16,11 @@ from hale.evaluation.calibration.by_questions import ByQuestions, fit_questions
 from hale.evaluation.calibration.fits import METHODS
 from hale.evaluation.second_opinion import Advised
 from hale.models import Model
+from hale.runs.file_names import CALIBRATION
 from hale.runs.folder import RunFolder
 from hale.runs.lock import writing_run
 from hale.runs.run import Run, RunSource, open_run
 
-CALIBRATION = "calibration.json"
 VERSION = 2  # of the file; 1 had none, and meant facts against random corruptions
 
 _DIGESTS: WeakKeyDictionary[Model, tuple[tuple[tuple[int, int], ...], str]] = WeakKeyDictionary()

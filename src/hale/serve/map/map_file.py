@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 from hale.data.files import write_text, write_whole
 from hale.data.graph import Graph, Ids
 from hale.data.sources.trial import Trial
+from hale.runs.file_names import MAP, MAP_DIGEST
 from hale.serve.map.clusters import Cluster, describe, find_clusters
 
 Floats = NDArray[np.float32]
 
-MAP, DIGEST = "map.parquet", "map.sha256"
 UNREADABLE = (pl.exceptions.PolarsError, pl.exceptions.PanicException)
 ABOUT = "hale"  # the key of what the file says of itself
 
@@ -57,7 +57,7 @@ def write_map(run: Path, graph: Graph, layout: Layout, weights: str) -> None:
     }
     text = json.dumps(about, ensure_ascii=False)
     write_whole(run / MAP, lambda path: table.write_parquet(path, metadata={ABOUT: text}))
-    write_text(run / DIGEST, hashlib.sha256((run / MAP).read_bytes()).hexdigest() + "\n")
+    write_text(run / MAP_DIGEST, hashlib.sha256((run / MAP).read_bytes()).hexdigest() + "\n")
 
 
 def read_map(run: Path, graph: Graph, weights: str) -> Layout | None:
@@ -67,7 +67,7 @@ def read_map(run: Path, graph: Graph, weights: str) -> Layout | None:
         return None
     try:
         content = path.read_bytes()
-        if hashlib.sha256(content).hexdigest() != (run / DIGEST).read_text().strip():
+        if hashlib.sha256(content).hexdigest() != (run / MAP_DIGEST).read_text().strip():
             return None
         with Trial() as trial:  # a reader of Parquet may abort, whatever the digest says
             if trial.fault_of(content) is not None:
