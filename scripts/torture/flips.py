@@ -15,6 +15,7 @@ import shutil
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -95,8 +96,8 @@ def _own_lessons(folder: Path) -> None:
     RunFolder(folder / "run").write_tensors(LESSONS, tensors, about)
 
 
-def answers(run: Path) -> dict[str, Any]:
-    """All that a run's files tell, by who asks."""
+def answers(run: Path, *, with_map: bool = True) -> dict[str, Any]:
+    """All that a run's files tell, by who asks; perhaps without the map, which takes longest."""
     from hale import evaluate, load_calibration, load_run, predict, with_paths
     from hale.runs.file_names import CHECKPOINT, LESSONS, TEACHERS
     from hale.runs.folder import RunFolder
@@ -106,7 +107,7 @@ def answers(run: Path) -> dict[str, Any]:
     folder, loaded = RunFolder(run), load_run(run)
     told = predict(loaded, head="e0", relation="next", k=3)
     calibration = load_calibration(loaded)
-    layout = read_map(run, loaded.graph, "weights")
+    layout = read_map(run, loaded.graph, "weights") if with_map else None
     advised: Any = with_paths(loaded, keep=False).model
     tensors = {name: folder.read_tensors(name) for name in (CHECKPOINT, LESSONS)}
     return {
@@ -148,8 +149,7 @@ def flips(
     draw = random.Random(seed)  # noqa: S311
     if most is not None and most < len(found):
         found = sorted(draw.sample(found, most))
-    asked = lambda: answers(run)  # noqa: E731
-    before, said = _told(asked)
+    before, said = _told(lambda: answers(run))
     assert not said, said
     for path, place, bit in found:
         whole = path.read_bytes()
@@ -157,6 +157,7 @@ def flips(
         changed[place] ^= bit
         path.write_bytes(changed)
         try:
+            asked = partial(answers, run, with_map=path.name.startswith("map."))
             yield Flip(path.name, place, bit, _outcome(asked, before))
         finally:
             path.write_bytes(whole)
