@@ -126,7 +126,7 @@ browser-test: setup
 # Ranks under torchrun: the same weights of wordnet on one to four, after fifty kills, and on hosts
 # in network namespaces, which need root and iproute2.
 cluster-test: setup
-	$(BIN)/python -m pytest -m cluster tests/training/test_cluster.py tests/lab/bench
+	$(BIN)/python -m pytest -m cluster tests/training/test_cluster.py tests/lab/bench tests/docs
 
 # The package as a machine without a compiler has it: hale must say that it runs on torch tiles and
 # why, and be right all the same. It shares every other package with .venv.
