@@ -45,7 +45,10 @@ from hale.settings.recipes import read_recipe, recipe_files, settings_in
 from hale.training.stopping import Clock
 
 # Budgets of a fraction of a second: on a busy machine they leave little for validation.
-pytestmark = pytest.mark.filterwarnings("ignore:validation ranks:hale.errors.HaleWarning")
+pytestmark = [  # both say how fast this machine is
+    pytest.mark.filterwarnings("ignore:validation ranks:hale.errors.HaleWarning"),
+    pytest.mark.filterwarnings("ignore:.* make about .* epochs:hale.errors.HaleWarning"),
+]
 
 
 @pytest.fixture
