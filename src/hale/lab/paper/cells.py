@@ -183,9 +183,14 @@ def _cell_in(path: Path) -> Filled | None:
         raise ValueError(f"it holds the cell {filled.key}")
     settings = make_settings(**filled.settings)
     objective_class(settings.strategy), model_class(settings.model)
-    told = [filled.training["seconds"], filled.training.get("epochs", 0.0), filled.metrics["mrr"]]
-    told += [filled.training.get("validation_seconds") or 0.0]
+    machine, training = filled.machine, filled.training
+    told = [training["seconds"], training.get("epochs", 0.0)]
+    told += [training.get("validation_seconds") or 0.0]
+    tables = filled.metrics, filled.plain, filled.ruled, filled.valid, filled.valid_plain
+    told += [table["mrr"] for table in tables if table is not None]
     told += [point[name] for point in filled.curve for name in ("seconds", "hits@10")]
+    some = training.get("threads"), machine.get("load"), machine.get("cpu_share")
+    told += [one for one in some if one is not None]
     if not all(isinstance(one, int | float) for one in told):
         raise TypeError("a time or figure is no number")
     return filled
