@@ -24,6 +24,7 @@ FLAGS = {
         name: {f"--{name.replace('_', '-')}", f"--no-{name.replace('_', '-')}"}
         for name in ("square", "relation_scale", "biases", "heights", "loops", "cardinality")
     },
+    "double_negatives": {"--double-negatives", "--no-double-negatives"},
 }
 OWN = {
     "train": {"graph", "out_folder", "resume", "overwrite", "columns", "header", "labels"}

@@ -27,6 +27,7 @@ KINDS = [
 
 @pytest.mark.parametrize(("name", "similarity", "biases", "h", "scaled"), KINDS)
 @pytest.mark.parametrize("adversarial", [False, True])
+@pytest.mark.parametrize("double", [False, True])
 def test_against_scalars(
     graph: Graph,
     name: str,
@@ -35,23 +36,28 @@ def test_against_scalars(
     h: Activation,
     scaled: bool,
     adversarial: bool,
+    double: bool,
 ) -> None:
     model = build(graph, name, similarity=similarity, biases=biases)
     batch = torch.tensor(graph.both_directions(graph.train)[::9])
     scoring = Scoring(h, relation_scale=scaled)
     objective = (
-        AdvNeg(scoring, negatives=3, margin=0.7, temperature=0.5)
+        AdvNeg(scoring, negatives=3, double_negatives=double, margin=0.7, temperature=0.5)
         if adversarial
-        else SamNeg(scoring, negatives=3, margin=0.7)
+        else SamNeg(scoring, negatives=3, double_negatives=double, margin=0.7)
     )
     loss = objective(model, batch, torch.Generator().manual_seed(5))
-    drawn = torch.randint(
-        len(graph.entities), (len(batch), 3), generator=torch.Generator().manual_seed(5)
+    generator = torch.Generator().manual_seed(5)
+    drawn, heads = (
+        torch.randint(len(graph.entities), (len(batch), 3), generator=generator).tolist()
+        for _ in range(2)
     )
     positives = negatives = 0.0
-    for (head, relation, tail), others in zip(batch.tolist(), drawn.tolist(), strict=True):
+    for place, (head, relation, tail) in enumerate(batch.tolist()):
         positives += softplus(-f(model, head, relation, tail, h, scaled=scaled) - 0.7)
-        scores = [f(model, head, relation, e, h, scaled=scaled) + 0.7 for e in others]
+        froms = heads[place] if double else [head] * 3
+        pairs = zip(froms, drawn[place], strict=True)
+        scores = [f(model, one, relation, e, h, scaled=scaled) + 0.7 for one, e in pairs]
         weights = [math.exp(0.5 * s) for s in scores]
         total = sum(weights)
         shares = [w / total if adversarial else 1.0 for w in weights]

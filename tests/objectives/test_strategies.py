@@ -198,14 +198,20 @@ SPACES: dict[str, list[tuple[object, ...]]] = {
         OPTIMIZER,
     ],
     "samneg": SAMPLED,
-    "advneg": [*SAMPLED, ("temperature", 0.25, 0.5, 1.0, 2.0)],
+    "advneg": [  # RotatE's code has rates down to 0.00005, and up to 1,024 negatives
+        ("learning_rate", 0.00005, 0.2, True),
+        *(one for one in SAMPLED if one[0] not in ("learning_rate", "negatives")),
+        ("negatives", 50, 128, 256, 512, 1024),
+        ("temperature", 0.25, 0.5, 1.0, 2.0),
+    ],
     "allneg": [
         ("learning_rate", 0.0002, 0.3, True),
         ("batch_size", 128, 256, 512, 1024, 2048, 4096),
         ("init_scale", 0.001, 0.3, True),
         ("block", 0.02, 0.05, 0.1, 0.2, 0.4, 1),
         ("leave_out_known", False, True),
-        *GENERAL,
+        *(one for one in GENERAL if one[0] != "penalty"),
+        ("penalty", 0.0, 0.0005, 0.005, 0.05, 0.1),
     ],
     "allneg-square": [],
     "nonneg": [

@@ -39,7 +39,7 @@ OPTION_GROUPS: dict[str, tuple[str, ...]] = {
     "The loss": (
         *("strategy", "activation", "gamma", "gamma_two_way", "beta", "weight", "queries"),
         *("block", "square", "relation_scale", "leave_out_known"),
-        *("negatives", "margin", "temperature", "negative_weight"),
+        *("negatives", "double_negatives", "margin", "temperature", "negative_weight"),
     ),
     "Teachers": (
         *("teacher", "distillation", "teacher_weight", "teacher_queries"),

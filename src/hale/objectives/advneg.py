@@ -11,7 +11,7 @@ from torch.nn.functional import softplus
 from hale.objectives.samneg import SamNeg
 from hale.objectives.scoring import Scoring, scoring_of
 from hale.settings import Settings
-from hale.settings.space import Choice, Space
+from hale.settings.space import Choice, Float, Space
 
 _ROTATE: dict[str, object] = {"optimizer": "adam", "learning_rate": 0.00005, "penalty": 0.0}
 
@@ -27,7 +27,7 @@ class AdvNeg(SamNeg):
 
     name = "advneg"
     revision = 1
-    uses = frozenset({"negatives", "margin", "temperature"})
+    uses = frozenset({"negatives", "double_negatives", "margin", "temperature"})
     formula = "mean -log s(f_p + margin) + sum_k w_k -log s(-f_k - margin), w a softmax of f_k"
     source = "Sun et al., ICLR 2019"
     defaults: ClassVar[Mapping[str, object]] = {
@@ -39,10 +39,15 @@ class AdvNeg(SamNeg):
     }
     by_dot: ClassVar[Mapping[str, object]] = {"margin": 0.0}  # it can be anything by itself
     activated: ClassVar[Mapping[str, object]] = {"biases": False, "gamma": 10.0}
-    space: ClassVar[Space] = (*SamNeg.space, Choice("temperature", (0.25, 0.5, 1.0, 2.0)))
+    space: ClassVar[Space] = (
+        Float("learning_rate", 0.00005, 0.2, log=True),
+        *(one for one in SamNeg.space if one.name not in ("learning_rate", "negatives")),
+        Choice("negatives", (50, 128, 256, 512, 1024)),
+        Choice("temperature", (0.25, 0.5, 1.0, 2.0)),
+    )
     # the best of RotatE's code on WN18RR and FB15k-237, at d = 500 and 1,000
     published: ClassVar[tuple[Mapping[str, object], ...]] = (
-        _ROTATE | {"batch_size": 512, "negatives": 512, "margin": 6.0, "temperature": 0.5},
+        _ROTATE | {"batch_size": 512, "negatives": 1024, "margin": 6.0, "temperature": 0.5},
         _ROTATE | {"batch_size": 1024, "negatives": 256, "margin": 9.0, "temperature": 1.0},
     )
 
@@ -51,10 +56,13 @@ class AdvNeg(SamNeg):
         scoring: Scoring,
         *,
         negatives: int = 50,
+        double_negatives: bool = False,
         margin: float = 0.0,
         temperature: float = 1.0,
     ) -> None:
-        super().__init__(scoring, negatives=negatives, margin=margin)
+        super().__init__(
+            scoring, negatives=negatives, double_negatives=double_negatives, margin=margin
+        )
         self.temperature = temperature
 
     @classmethod
@@ -63,6 +71,7 @@ class AdvNeg(SamNeg):
         return cls(
             scoring_of(settings),
             negatives=settings.negatives,
+            double_negatives=settings.double_negatives,
             margin=settings.margin,
             temperature=settings.temperature,
         )

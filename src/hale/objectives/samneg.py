@@ -30,14 +30,15 @@ class SamNeg(Objective):
     Every negative weighs as much as a positive, as in the code of Chami et al. (2020): weighed 1/K
     each, they let all answers of a kind stand alike near. The negatives of a triple are drawn anew
     in every step, uniformly and with replacement; both directions are queries, so heads are
-    corrupted as well. Biases of heads and tails are trained too: an f of at most 0 could not say
+    corrupted as well. With ``double_negatives`` each has a head of its own, drawn too, as Chami et
+    al. train on WN18RR. Biases of heads and tails are trained too: an f of at most 0 could not say
     that a triple is likely. Beside an activation a margin does so for all alike.
     Where facts have weights both means are weighted by those of the positives.
     """
 
     name = "samneg"
     revision = 2
-    uses = frozenset({"negatives", "margin"})
+    uses = frozenset({"negatives", "double_negatives", "margin"})
     formula = "mean [-log s(f_p + margin) + sum_K -log s(-f_n - margin)] / (1 + K)"
     source = "Trouillon et al., ICML 2016; Chami et al., ACL 2020"
     similarities: ClassVar[tuple[Similarity, ...]] = SIMILARITIES
@@ -56,7 +57,7 @@ class SamNeg(Objective):
         Choice("batch_size", (128, 256, 512, 1024, 2048, 4096)),
         *GENERAL,
     )
-    # KGEmb's examples at d = 32: RotE and RotH on WN18RR, RotH on FB15k-237
+    # KGEmb's examples at d = 32: RotE on WN18RR, which has double negatives too, RotH on FB15k-237
     published: ClassVar[tuple[Mapping[str, object], ...]] = (
         _KGEMB | {"optimizer": "adam", "learning_rate": 0.001, "batch_size": 128},
         _KGEMB | {"optimizer": "adagrad", "learning_rate": 0.05, "batch_size": 512},
@@ -67,15 +68,28 @@ class SamNeg(Objective):
         Choice("batch_size", (256, 512, 1024)),
     )
 
-    def __init__(self, scoring: Scoring, *, negatives: int = 50, margin: float = 0.0) -> None:
+    def __init__(
+        self,
+        scoring: Scoring,
+        *,
+        negatives: int = 50,
+        double_negatives: bool = False,
+        margin: float = 0.0,
+    ) -> None:
         self.scoring = scoring
         self.negatives = negatives
+        self.double_negatives = double_negatives
         self.margin = margin
 
     @classmethod
     def of(cls, settings: Settings) -> Self:
         """The objective that the settings describe."""
-        return cls(scoring_of(settings), negatives=settings.negatives, margin=settings.margin)
+        return cls(
+            scoring_of(settings),
+            negatives=settings.negatives,
+            double_negatives=settings.double_negatives,
+            margin=settings.margin,
+        )
 
     def __call__(
         self,
@@ -88,14 +102,20 @@ class SamNeg(Objective):
     ) -> Loss:
         """The loss of positive triples (B, 3)."""
         head, relation, tail = triples.unbind(dim=1)
-        drawn = torch.randint(
-            model.size.num_entities, (len(triples), self.negatives), generator=generator
-        )
-        candidates = torch.cat((tail.unsqueeze(1), drawn.to(tail.device)), dim=1)
-        scores = self.margin + self.scoring.candidates(model, head, relation, candidates)
+        shape = len(triples), self.negatives
+        drawn = torch.randint(model.size.num_entities, shape, generator=generator).to(tail.device)
+        if self.double_negatives:
+            heads = torch.randint(model.size.num_entities, shape, generator=generator)
+            others = heads.to(tail.device).flatten(), relation.repeat_interleave(self.negatives)
+            own = self.scoring.candidates(model, head, relation, tail.unsqueeze(1))
+            false = self.scoring.candidates(model, *others, drawn.view(-1, 1)).view(shape)
+        else:
+            candidates = torch.cat((tail.unsqueeze(1), drawn), dim=1)
+            scores = self.scoring.candidates(model, head, relation, candidates)
+            own, false = scores[:, :1], scores[:, 1:]
         whole = self.whole
-        positives = weighted_mean(softplus(-scores[:, 0]), weights) / whole
-        negatives = weighted_mean(self.weigh(scores[:, 1:]), weights) / whole
+        positives = weighted_mean(softplus(-self.margin - own[:, 0]), weights) / whole
+        negatives = weighted_mean(self.weigh(self.margin + false), weights) / whole
         return Loss(positives + negatives, {"positives": positives, "negatives": negatives})
 
     @property

@@ -171,6 +171,9 @@ class Settings(Frozen):
         0.0, ge=0, le=1, description="Draw a query with k known answers by k to minus this power."
     )
     negatives: int = Field(50, ge=1, description="Sampled negatives a positive (samneg, advneg).")
+    double_negatives: bool = Field(
+        False, description="Negatives have another head too (samneg, advneg)."
+    )
     margin: Annotated[float, Flags(unset=BY_SYSTEM)] = Field(
         0.0, description="Added to scores before they are told apart (samneg, advneg)."
     )

@@ -44,7 +44,7 @@ def needed(settings: Settings, size: GraphSize, facts: int = 0) -> int:
     pairs = drawn * summed if "queries" in uses else 0
     negatives = settings.batch_size * settings.negatives if "negatives" in uses else 0
     numbers = weights * (1 + MOMENTS[settings.optimizer] + dense) + pairs
-    numbers += 2 * negatives * settings.dim
+    numbers += 2 * negatives * settings.dim * (2 if settings.double_negatives else 1)
     numbers += size.num_entities * settings.dim * _layers(model)
     return bytes_each * numbers + _lessons(settings, size) + FACT * facts
 

@@ -57,6 +57,7 @@ def train(
     gamma_two_way: float | None = None,
     query_power: float | None = None,
     negatives: int | None = None,
+    double_negatives: bool | None = None,
     margin: float | None = None,
     temperature: float | None = None,
     negative_weight: float | None = None,
@@ -167,6 +168,7 @@ def train(
         in place of gamma.
     query_power (float; 0.0): Draw a query with k known answers by k to minus this power.
     negatives (int; 50): Sampled negatives a positive (samneg, advneg).
+    double_negatives (bool; False): Negatives have another head too (samneg, advneg).
     margin (float; as suits the model and the strategy, in general 0.0): Added to scores before
         they are told apart (samneg, advneg).
     temperature (float; 1.0): Sharpness of the negatives' weights (advneg).

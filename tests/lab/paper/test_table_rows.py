@@ -130,13 +130,16 @@ def test_hale_meets_rivals_at_their_share_of_the_time() -> None:
 def test_bold_is_who_won_against_all_that_the_plan_has() -> None:
     ranks = {"HaLE RotL": BASE, "SamNeg RotL": 3 * BASE, "HaLE as in the paper RotL": 2 * BASE}
 
-    def bold(changed: Mapping[str, np.ndarray] = {}, marked: tuple[str, ...] = ()) -> list[str]:
-        rows = judged("table3", "wn18rr", {**ranks, **changed}, scale=1.0, marked=marked)
+    def bold(changed: Mapping[str, np.ndarray] = {}, **given: Any) -> list[str]:
+        given = {"scale": 1.0, "seeds": 3, **given}
+        rows = judged("table3", "wn18rr", {**ranks, **changed}, **given)
         return [name for name, row in rows.items() if row.best]
 
     assert bold() == ["HaLE RotL"]
     assert bold({"SamNeg RotL": np.roll(BASE, 1)}) == [], "it did not win"
     assert bold({"SamNeg RotL": NOTHING}) == [], "a rival is missing"
+    assert bold({"Hyperbolic, SamNeg RotH": NOTHING}) == [], "or one that would meet another row"
+    assert bold(seeds=2) == [], "or a seed"
     assert bold(marked=("samneg-rotl",)) == [], "a rival is marked"
     assert bold({"SamNeg RotL": BASE / 30 + 29 / 30}) == ["SamNeg RotL"], "and rivals may win"
     assert bold({"HaLE RotE": BASE / 30 + 29 / 30}) == [], "another of HaLE's is above it"
@@ -164,18 +167,16 @@ def test_bold_waits_for_rivals_of_models_that_hale_has_not() -> None:
 
 
 def test_bold_passes_twice_the_spread_over_seeds() -> None:
-    """Two seeds are .01 apart, a spread of .0071: a gain of .0142 may be one of seeds."""
-    for gain, bold in ((0.012, False), (0.016, True)):
+    """Three seeds are .01 apart, a spread of .01: a gain of .02 may be one of seeds."""
+    for gain, bold in ((0.018, False), (0.022, True)):
         ranks = {"HaLE RotL": BASE, "SamNeg RotL": 1 / (1 / BASE - gain)}
-        rows = judged("table3", "wn18rr", ranks, scale=1.0, seeds=2)
-        assert rows["HaLE RotL"].spread == pytest.approx(0.01 / 2**0.5)
+        rows = judged("table3", "wn18rr", ranks, scale=1.0, seeds=3)
+        assert rows["HaLE RotL"].spread == pytest.approx(0.01)
         told = rows["SamNeg RotL"].against
         assert told is not None
         assert told.tells
         assert told.gain == pytest.approx(gain)
         assert rows["HaLE RotL"].best == bold
-        alone = judged("table3", "wn18rr", ranks, scale=1.0)
-        assert alone["HaLE RotL"].best, "nothing is known of other seeds"
 
 
 def test_the_papers_tables_are_by_scores_alone() -> None:

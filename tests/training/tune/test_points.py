@@ -11,6 +11,7 @@ from hale.data.graph import Graph
 from hale.errors import InputError
 from hale.objectives import OBJECTIVES, HaLE
 from hale.objectives.advneg import AdvNeg
+from hale.objectives.allneg import AllNeg
 from hale.objectives.samneg import SamNeg
 from hale.runs.score_kind import has_biases
 from hale.runs.systems import complete
@@ -120,12 +121,39 @@ def test_what_authors_train_with_is_a_point_of_the_space() -> None:
     held = published_points(began, SamNeg.space, 1000, fixed=["optimizer"])
     assert [point["optimizer"] for point in held] == ["adam", "adam"]
     rotate = published_points(complete(model="rote", strategy="advneg"), AdvNeg.space, 1000)
-    assert [point["learning_rate"] for point in rotate] == [0.0002, 0.0002], "the edge"
+    assert [point["learning_rate"] for point in rotate] == [0.00005, 0.00005]
+    assert [point["negatives"] for point in rotate] == [1024, 256]
+    complex_at = published_points(complete(model="complex", strategy="allneg"), AllNeg.space, 1000)
+    assert [(point["batch_size"], point["penalty"]) for point in complex_at] == [
+        (128, 0.1),
+        (1024, 0.05),
+    ]
+    fewer = tuple(one for one in AdvNeg.space if one.name != "learning_rate")
+    slow = Float("learning_rate", 0.001, 0.2, log=True)
+    edged = published_points(complete(model="rote", strategy="advneg"), (*fewer, slow), 1000)
+    assert [point["learning_rate"] for point in edged] == [0.001, 0.001], "the edge"
     for strategy in SEARCHED:
         for asked in OBJECTIVES[strategy].published:
             assert asked.keys() <= {one.name for one in OBJECTIVES[strategy].space}, strategy
     few = tuple(one for one in HaLE.space if one.name in ("weight", "learning_rate"))
     assert published_points(complete(), few, 1000) == []
+
+
+def test_authors_train_scores_that_are_not_activated() -> None:
+    """So of theirs goes what the strategy has for the scores of an activation: a margin of 1."""
+    began = complete(model="rote", strategy="samneg", activation="hanon", recipe="none")
+    adam, adagrad = published_points(began, SamNeg.space, 1000)
+    assert [adam["margin"], adagrad["margin"]] == [1.0, 1.0]
+    assert [adam["optimizer"], adagrad["optimizer"]] == ["adam", "adagrad"]
+
+
+@pytest.mark.parametrize("strategy", ["samneg", "advneg"])
+def test_an_activated_score_has_a_margin_in_every_trial(graph: Graph, strategy: str) -> None:
+    """It is at most 0, so that without one the best of all losses calls a fact a toss-up."""
+    for activation, least in (("hanon", 0.5), ("identity", 0.0)):
+        began = complete(graph, strategy=strategy, model="rote", activation=activation)
+        (margin,) = (one for one in space_for(graph, began) if one.name == "margin")
+        assert margin == Float("margin", least, 9.0)
 
 
 def test_a_step_stays_in_the_space() -> None:

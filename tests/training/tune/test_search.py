@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 import logging
 import math
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -231,6 +233,19 @@ def test_a_number_of_trials_ends_a_search(graph: Graph, tmp_path: Path) -> None:
     assert found.trials == 2
     assert tune(graph, trials=2, **asked).trials == 2, "no trial more"
     assert tune(graph, trials=3, **asked).trials == 3, "gone on with"
+
+
+def test_a_search_tells_how_much_of_the_machine_its_trials_had(
+    graph: Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """CPU seconds by those of a clock and its threads, the mean of the trials."""
+    clock, cpu = itertools.count(step=4.0), itertools.accumulate(itertools.cycle((1.0, 3.0)))
+    clocks = SimpleNamespace(perf_counter=lambda: next(clock), process_time=lambda: next(cpu))
+    monkeypatch.setattr("hale.training.tune.search.time", clocks)
+    found = tune(
+        graph, out=tmp_path, budget=math.inf, trials=2, trial_seconds=0.1, dim=4, threads=1
+    )
+    assert found.cpu_share == 3 / 4
 
 
 @pytest.mark.parametrize(("family", "count"), [("sigmoid", 3), ("spline", 9)])

@@ -21,7 +21,7 @@ from hale.data.graph import Graph
 from hale.errors import HaleWarning
 from hale.evaluation.ranking_revision import RANKING_REVISION
 from hale.lab.paper.damaged import read_or_miss
-from hale.lab.paper.searches import PAPER, SEARCHED, search_of
+from hale.lab.paper.searches import AUTHORS, PAPER, SEARCHED, search_of
 from hale.models import model_class
 from hale.objectives import objective_class
 from hale.objectives.scoring import activation_of
@@ -68,10 +68,10 @@ class Cell:
         """What train() is asked for."""
         budget, recipe = self.seconds * scale, self.recipe
         search, values = search_of(self), dict(self.values)
-        if recipe in (SEARCHED, PAPER):
+        if recipe in (SEARCHED, PAPER, AUTHORS):
             found = {} if search is None else search.values()
             values = {"validation_sample": SAMPLES.get(self.dataset), **found, **values}
-        if recipe == SEARCHED:
+        if recipe in (SEARCHED, AUTHORS):
             recipe = "none"
         for name, value in values.items():
             if isinstance(value, Same):

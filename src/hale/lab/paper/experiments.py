@@ -9,10 +9,14 @@ from hale.engine.activations import ACTIVATIONS
 from hale.lab.paper.beyond import best, improvements
 from hale.lab.paper.declaration import STAND_INS, Entry, Experiment, cell
 from hale.lab.paper.published import FIVE, TABLE3, TABLE4, TABLE5, TITLES, Figures
+from hale.lab.paper.searches import AUTHORS
+from hale.objectives import SamNeg
 
 LOW, HIGH = 32, 256
 CURVE_SECONDS = 200.0  # what the paper's Figure 3 shows
 AS_IN_THE_PAPER = "HaLE as in the paper"
+BY_AUTHORS = "SamNeg as its authors train it"
+AUTHORS_POINT = {"wn18rr": 0, "fb15k-237": 1}  # of what SamNeg's publish
 
 
 def _as_in_the_paper(
@@ -30,6 +34,24 @@ def _as_in_the_paper(
     ]
 
 
+def _by_authors(dataset: str) -> list[Entry]:
+    """SamNeg with what KGEmb trains with at d = 32: on WN18RR with double negatives.
+
+    Without a falling rate, as there. A search of short trials may miss what pays in long runs.
+    """
+    values: dict[str, Any] = {**SamNeg.published[AUTHORS_POINT[dataset]], "decay": 0.0}
+    values["double_negatives"] = dataset == "wn18rr"
+    return [
+        Entry(
+            BY_AUTHORS,
+            TITLES[model],
+            cell(dataset, "samneg", model, dim=LOW, recipe=AUTHORS, **values),
+            TABLE3[dataset, "samneg", model],
+        )
+        for model in ("rote", "rotl")
+    ]
+
+
 def _table3() -> Experiment:
     entries = []
     for dataset in ("fb15k-237", "wn18rr"):
@@ -42,7 +64,7 @@ def _table3() -> Experiment:
                 paper = TABLE3[dataset, strategy, model]
                 made = cell(dataset, strategy, model, dim=LOW)
                 entries.append(Entry(group, TITLES[model], made, paper))
-        entries += _as_in_the_paper(dataset, TABLE3, LOW)
+        entries += [*_by_authors(dataset), *_as_in_the_paper(dataset, TABLE3, LOW)]
     return Experiment("table3", "Table 3: link prediction at d = 32", "table", tuple(entries))
 
 

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict
 from datetime import UTC, datetime
@@ -33,6 +34,7 @@ from hale.lab.paper.rank_files import Floats, Ranks, write_ranks, write_triples
 from hale.models import Model, model_class
 from hale.objectives import objective_class
 from hale.runs.header import SETTINGS
+from hale.runs.lock import writing_run
 from hale.runs.run import Run, load_run
 from hale.runs.score_kind import not_in_nats
 from hale.runs.systems import complete
@@ -41,12 +43,13 @@ from hale.training.start import train
 
 
 class MadeBy(NamedTuple):
-    """The code that began a run, and how much of the machine it had."""
+    """The code that began a run, on what it was trained, and how much of that it had."""
 
     revision: int  # of its strategy's loss
     commit: str
     model_revision: int = 1
     cpu_share: float | None = None  # None where it was not trained in one go
+    machine: Mapping[str, Any] | None = None  # that ended its training; None while it lasts
 
     def is_like(self, other: MadeBy) -> bool:
         """Whether both train the same."""
@@ -78,7 +81,7 @@ def fill(
         scale=scale,
         full_seconds=cell.seconds,
         version=__version__,
-        machine={**machine(), **_load()},
+        machine=made.machine or {**machine(), **_load()},
         settings=run.settings.model_dump(mode="json"),
         training=asdict(run.summary),
         curve=[
@@ -167,10 +170,19 @@ def trained(
 ) -> tuple[Run, MadeBy]:
     """The run of a cell: as it lies there, gone on with, or trained anew; and whose it is.
 
-    One that was begun with another form of its loss or its model is trained anew.
+    One that was begun with another form of its loss or its model is trained anew. It goes before
+    the note of the new one is written: else, were that broken off there, it would pass for new.
     """
     place = work / cell.key(seed, scale)
-    note = work / f"{place.name}.made.json"
+    make_folder(work)
+    with writing_run(place):
+        return _trained(cell, seed, scale, place, observer)
+
+
+def _trained(
+    cell: Cell, seed: int, scale: float, place: Path, observer: Observer | None
+) -> tuple[Run, MadeBy]:
+    note = place.with_name(f"{place.name}.made.json")
     graph = load_quietly(cell.dataset)
     settings = complete(graph, **cell.settings(seed, scale))
     loss, model = objective_class(settings.strategy), model_class(settings.model)
@@ -181,16 +193,25 @@ def trained(
         if train_alike(found.settings, settings):
             if found.summary.stopped_by not in ("budget", "epochs", "patience"):
                 found = train(None, out=place, resume=True, observer=observer)
+                made = _ended(note, made, found, None)
             return found, made
-    make_folder(work)
+    if place.is_dir():
+        shutil.rmtree(place)
     write_json(note, now._asdict())
     clocks = time.perf_counter(), time.process_time()
     run = train(graph, settings, out=place, overwrite=True, observer=observer)
     wall, cpu = time.perf_counter() - clocks[0], time.process_time() - clocks[1]
-    if run.summary.stopped_by != "interrupt":
-        now = now._replace(cpu_share=round(cpu / (wall * (run.summary.threads or 1)), 3))
-        write_json(note, now._asdict())
-    return run, now
+    share = round(cpu / (wall * (run.summary.threads or 1)), 3)
+    return run, _ended(note, now, run, share)
+
+
+def _ended(note: Path, made: MadeBy, run: Run, share: float | None) -> MadeBy:
+    """The note with the machine on which training ended, and its share; as it is otherwise."""
+    if run.summary.stopped_by == "interrupt":
+        return made
+    made = made._replace(cpu_share=share, machine={**machine(), **_load()})
+    write_json(note, made._asdict())
+    return made
 
 
 def _read_note(path: Path) -> MadeBy | None:
@@ -199,6 +220,7 @@ def _read_note(path: Path) -> MadeBy | None:
         told: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
         made = int(told["revision"]), str(told["commit"])
         model, share = int(told.get("model_revision", 1)), told.get("cpu_share")
-        return MadeBy(*made, model, None if share is None else float(share))
+        where: dict[str, Any] | None = told.get("machine")
+        return MadeBy(*made, model, None if share is None else float(share), where and dict(where))
     except (OSError, ValueError, TypeError, KeyError):
         return None

@@ -22,6 +22,7 @@ from hale.lab.paper.plan import standing
 from hale.lab.paper.rank_files import read_ranks, read_triples
 from hale.lab.paper.relation_page import render_relations
 from hale.lab.paper.render import render_page
+from hale.lab.paper.searches import search_of
 from hale.lab.paper.table_rows import longest
 from hale.runs.header import SETTINGS
 from hale.runs.run import load_run
@@ -64,12 +65,15 @@ def faults_of(finished: Mapping[str, Filled]) -> dict[str, str]:
         filled = finished.get(wanted.key)
         if filled is None:
             continue
+        search = search_of(wanted.cell)
+        share = None if search is None else search.found().get("cpu_share")
         told = {
             "stale": wanted.state == "stale",
             "not checked": wanted.state == "unknown",
             "not searched alike": not wanted.fair,
             "changed code": filled.commit.endswith("+"),
             "busy machine": filled.cpu_share is not None and filled.cpu_share < BUSY,
+            "searched on a busy machine": share is not None and share < BUSY,
         }
         if any(told.values()):
             found[filled.key] = ", ".join(fault for fault, has in told.items() if has)

@@ -73,6 +73,8 @@ def _lines(search: Search, found: Tuned, home: Path | None) -> list[str]:
         "commit": commit_of_code(),
         **search.conditions(home),
     }
+    if found.cpu_share is not None:
+        told["cpu_share"] = round(found.cpu_share, 3)
     told |= {name: one for name, one in found.values.items() if name not in dict(search.held)}
     return [
         f"{name} = {f'{value:.4g}' if isinstance(value, float) else json.dumps(value)}"

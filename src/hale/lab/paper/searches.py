@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 from hale.models import model_class
 from hale.objectives import objective_class
 from hale.settings.recipes import NO_SETTINGS, read_recipe
-from hale.training.tune.points import BOUNDS, digest_of
+from hale.training.tune.points import BOUNDS, MARGIN, digest_of
 
 if TYPE_CHECKING:
     from hale.lab.paper.cells import Cell
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 HOME = Path(__file__).parents[2]  # of the package
 SEARCHED = "searched"  # the recipe of rows that have their settings by a search
 PAPER = "paper"  # that of rows with nothing beyond the paper
+AUTHORS = "authors"  # that of rows whose settings are what a strategy's authors train with
 TRIALS = 12
 THREADS = 1  # of each trial
 # Seconds of a trial.
@@ -108,15 +109,24 @@ class Search:
         """
         strategy, model = objective_class(self.strategy), model_class(self.model)
         begins = strategy.defaults, strategy.by_dot, strategy.activated, strategy.published
-        spaces = strategy.space, strategy.paper_space, model.space, BOUNDS
+        activated = dict(self.held).get("activation", "identity") != "identity"
+        margin = (MARGIN,) if activated and "margin" in strategy.uses else ()
+        spaces = strategy.space, strategy.paper_space, model.space, BOUNDS, *margin
         whole = None if self.whole is None else self.whole.values(home)
         space = digest_of(spaces, begins, model.defaults, strategy.revision, self.moves, whole)
         return {"trials": TRIALS, "trial": self.trial, "threads": THREADS, "space": space}
 
     def found(self, home: Path | None = None) -> Mapping[str, Any]:
-        """The table that it filled; an empty one where it is missing."""
+        """The table that it filled; an empty one where it is missing.
+
+        A search that held nothing has what this one looks for if it came to what this one holds.
+        """
         path = self.file(home)
-        return read_recipe(path).get(self.table, {}) if path.is_file() else {}
+        tables = read_recipe(path) if path.is_file() else {}
+        free = tables.get(replace(self, held=()).table, {})
+        alike = not self.part and all(free.get(name) == value for name, value in self.held)
+        found: Mapping[str, Any] = tables.get(self.table, free if alike else {})
+        return found
 
     def is_done(self, home: Path | None = None) -> bool:
         """Whether it was made, under the same conditions as all others."""

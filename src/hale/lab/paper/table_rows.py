@@ -62,6 +62,7 @@ class Row:
     values: Floats | None = None
     judged: Judged = "test"  # by which triples
     fair: bool = True  # nothing is wrong with a cell of it
+    planned: int = 1  # seeds
     rival_of: Row | None = field(default=None, repr=False)  # HaLE's row that it is to meet
     against: Paired | None = None  # HaLE against it, by Holm's correction, if they met
     best: bool = False  # as ``_judge`` has it
@@ -143,7 +144,9 @@ def rows_of(
         rows = found.setdefault(entry.cell.dataset, [])
         for scale, cells in by_share(experiment.name, entry, finished).items():
             fair = not any(cell.key in marked for cell in cells)
-            rows.append(Row(entry, scale, cells, _values(cells, ranks_of, judged), judged, fair))
+            planned = seeds_of(experiment.name, entry, scale)
+            values = _values(cells, ranks_of, judged)
+            rows.append(Row(entry, scale, cells, values, judged, fair, planned))
     if judged != "alone":
         anywhere = _spread([row for rows in found.values() for row in rows])
         for rows in found.values():
@@ -174,7 +177,7 @@ def compare(rows: Sequence[Row], spread: float | None = None) -> None:
     A rival meets HaLE with its own model, or, where HaLE has none such, HaLE's row that is best on
     validation triples; always at the same share of the time. Where a table has a row with all
     parts, all others meet that one. All tests at one share are a family. ``spread`` is that over
-    seeds, where it is known.
+    seeds, where it is known. Nothing is best while a row or a seed of the plan is missing there.
     """
     for scale in dict.fromkeys(row.scale for row in rows):
         peers = [row for row in rows if row.scale == scale]
@@ -188,6 +191,8 @@ def compare(rows: Sequence[Row], spread: float | None = None) -> None:
         corrected = holm([found.p for _, found in tested])
         for (row, found), p in zip(tested, corrected, strict=True):
             row.against = Paired(found.gain, p)
+        if any(len(row.cells) < row.planned for row in peers):
+            continue
         for chosen in met:
             _judge(chosen, [row for row in peers if row.rival_of is chosen], 2 * (spread or 0.0))
         for row in peers:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 STEP = 0.15  # of a setting's width
 BOUNDS = Choice("gamma", (5.0, 10.0, 20.0))  # the paper's
+MARGIN = Float("margin", 0.5, 9.0)  # of scores that are activated
 
 
 def space_for(graph: Graph, settings: Settings) -> Space:
@@ -28,7 +29,9 @@ def space_for(graph: Graph, settings: Settings) -> Space:
 
     A bound for two-way relations needs such relations, a near start a model that turns; a bound
     and a slope need an activation that has them. A bounded one brings the paper's bounds along
-    where the strategy searches none. Under the paper's recipe the space is the paper's own grid.
+    where the strategy searches none, and needs a margin where there is one: scores are at most 0,
+    so without it no triple could be told likely. Under the paper's recipe the space is the paper's
+    own grid.
     """
     strategy = objective_class(settings.strategy)
     has = {field.name for field in fields(activation_of(settings))}
@@ -44,7 +47,7 @@ def space_for(graph: Graph, settings: Settings) -> Space:
     space = tuple(dimension for dimension in whole if dimension.name not in idle)
     if "gamma" in has and not any(one.name == "gamma" for one in strategy.space):
         space = (*space, BOUNDS)
-    return space
+    return tuple(MARGIN if "gamma" in has and one.name == "margin" else one for one in space)
 
 
 def digest_of(*parts: object) -> str:
@@ -103,12 +106,15 @@ def published_points(
 ) -> list[dict[str, Any]]:
     """What the authors of a strategy train with, where that is known, the rest as it begins.
 
-    What is ``fixed`` stays, and of what lies outside the space its edge is taken.
+    What is ``fixed`` stays, and what an activation asks of the strategy, since authors train scores
+    without one; of what lies outside the space its edge is taken.
     """
     settings = _moved_by_searches(start, num_entities)
     found: list[dict[str, Any]] = []
-    for asked in objective_class(start.strategy).published:
-        free = {name: value for name, value in asked.items() if name not in fixed}
+    strategy = objective_class(start.strategy)
+    stays = {*fixed, *(strategy.activated if start.activation != "identity" else ())}
+    for asked in strategy.published:
+        free = {name: value for name, value in asked.items() if name not in stays}
         point = {one.name: _around(one, {**settings, **free}[one.name])[0] for one in space}
         if free.keys() & point.keys() and point not in found:
             found.append(point)

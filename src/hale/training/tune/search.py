@@ -14,10 +14,12 @@ from __future__ import annotations
 
 import importlib.util
 import math
+import time
 import warnings
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import mean
 from typing import TYPE_CHECKING
 
 from hale.data.files import make_folder, writing_to
@@ -49,6 +51,7 @@ if TYPE_CHECKING:
 JOURNAL = "trials.journal"
 STEP_OF = "step"  # what a trial keeps of its place among those that are queued
 EPOCHS = "epochs"  # and how far it came
+SHARE = "cpu_share"  # and how much of its threads' time it had
 VALIDATIONS = 6  # of a trial: where it can be given up
 STARTUP = 6  # trials before any is given up
 
@@ -65,6 +68,7 @@ class Tuned:
     pruned: int
     seconds: float  # of all trials
     epochs: float  # of the best trial
+    cpu_share: float | None = None  # of their threads' time that trials had, the mean
 
 
 class _Watch:
@@ -198,11 +202,14 @@ def _search(
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", HaleWarning)  # a trial may be unwise
                 trainer = Trainer(graph, complete(graph, **asked), _Watch(trial), keep="last")
+            clocks = time.perf_counter(), time.process_time()
             run = trainer.fit()
         except TrainingError:  # not finite: as bad as can be
             return 0.0
         if run.summary.stopped_by == "interrupt":
             raise KeyboardInterrupt
+        wall, cpu = time.perf_counter() - clocks[0], time.process_time() - clocks[1]
+        trial.set_user_attr(SHARE, cpu / (wall * (run.summary.threads or 1)))
         best = max(record.metrics["mrr"] for record in run.history)
         trial.set_user_attr(EPOCHS, run.summary.epochs)
         if announce:
@@ -227,6 +234,7 @@ def _search(
     pruned = study.get_trials(states=(states.PRUNED,))
     if not done:
         raise InputError("No trial was finished; give the search more time.")
+    shares = [float(t.user_attrs[SHARE]) for t in done if SHARE in t.user_attrs]
     best = complete(graph, **{**as_settings(study.best_params), **fixed_of(start, values)})
     return Tuned(
         strategy=start.strategy,
@@ -237,6 +245,7 @@ def _search(
         pruned=len(pruned),
         seconds=_seconds(study),
         epochs=float(study.best_trial.user_attrs.get(EPOCHS, 0.0)),
+        cpu_share=mean(shares) if shares else None,
     )
 
 
