@@ -1,4 +1,5 @@
-# Every target sets up what it needs in .venv; nothing outside the folder is touched.
+# Every target sets up what it needs in .venv; nothing outside the folder is touched, but for Debian's
+# browser, which browser-test installs where it may.
 PYTHON ?= python3
 BIN := .venv/bin
 PAGES := src/hale/serve/static/explore.js
@@ -57,7 +58,8 @@ lint-workflows: .venv/.release
 # Known faults of what the lists pin. The data come from the package index; where they cannot be had,
 # it says so and fails, for nothing was audited.
 audit: .venv/.release
-	@for list in requirements/*.txt; do \
+	mkdir -p build && grep '^torch==' constraints.txt > build/torch.txt
+	@for list in requirements/*.txt build/torch.txt; do \
 	  echo "$$list"; \
 	  $(BIN)/pip-audit --strict --disable-pip --no-deps --progress-spinner off --requirement $$list || faults=1; \
 	done; \

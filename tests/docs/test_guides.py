@@ -123,6 +123,7 @@ def test_every_block_of_a_guide_runs(
     for block in blocks((DOCS / f"{page_name}.md").read_text(encoding="utf-8")):
         if absent(block.before):
             continue
+        assert block.language in ("", "sh", "python"), "what is it, and who runs it?"
         if block.language == "python":
             code = re.sub(r'budget="\w+"', "epochs=1", block.text)
             exec(compile(code, f"{page_name}.md", "exec"), scope)

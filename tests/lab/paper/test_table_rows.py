@@ -23,7 +23,7 @@ from hale.lab.paper.rank_files import (
 from hale.lab.paper.relation_page import render_relations
 from hale.lab.paper.render import render_table
 from hale.lab.paper.significance import FLIPS
-from hale.lab.paper.table_rows import Row, rows_of
+from hale.lab.paper.table_rows import Row, compare, rows_of
 from tests.lab.paper.test_experiments import finished_cell
 
 
@@ -68,12 +68,14 @@ def judged(
     seeds: int = 1,
     marked: tuple[str, ...] = (),
     scale: float = 0.25,
+    spread: float | None = None,
     shares: Mapping[str, float] = {},
     changes: Mapping[str, dict[str, Any]] = {},
 ) -> Table:
     """The rows of a table that has some alone, by group and name; those without ranks are missing.
 
     All at one share of the time but for some ``shares``; ``changes`` are of the cells of a row.
+    With a ``spread`` they are compared again, as if seeds had it.
     """
     rows = [e for e in EXPERIMENTS[name].select((dataset,)) if f"{e.group} {e.row}" in ranks]
     finished, kept = {}, {}
@@ -91,6 +93,8 @@ def judged(
     wrong = [cell.key for cell in finished.values() if cell.system in marked]
     experiment = replace(EXPERIMENTS[name], entries=tuple(rows))
     shown = rows_of(experiment, finished, kept.get, wrong)[dataset]
+    if spread is not None:
+        compare(shown, spread)
     named = ((f"{row.entry.group} {row.entry.row}", row) for row in shown)
     return {title: row for title, row in named if row.scale == shares.get(title, scale)}
 
@@ -156,6 +160,7 @@ def test_bold_waits_for_rivals_of_models_that_hale_has_not() -> None:
     ranks |= {"SamNeg RotE": 6 * BASE}
 
     def bold(changed: Mapping[str, np.ndarray] = {}, **given: Any) -> list[str]:
+        given = {"spread": 0.0, **given}
         rows = judged("table4", "codex-m", {**ranks, **changed}, **given)
         assert rows[other].rival_of is rows["HaLE RotL"]
         return [name for name, row in rows.items() if row.best]
@@ -164,6 +169,7 @@ def test_bold_waits_for_rivals_of_models_that_hale_has_not() -> None:
     assert bold({other: NOTHING}) == []
     assert bold(marked=("allneg-complex",)) == []
     assert bold(changes={other: {"training": {"seconds": 1.0, "threads": 64}}}) == []
+    assert bold(spread=None) == [], "nobody knows what other seeds would give"
 
 
 def test_bold_passes_twice_the_spread_over_seeds() -> None:
@@ -257,7 +263,7 @@ def test_bold_is_above_every_row_that_it_meets() -> None:
     all_kept = dict.fromkeys(rows, 2 * ranks) | {"RotL HaLE-RotL": ranks}
     for beaten, bold in ((False, False), (True, True)):
         kept = all_kept | ({} if beaten else {"RotL HA + SamNeg": ranks})
-        found = judged("table5", "wn18rr", kept, scale=1.0)
+        found = judged("table5", "wn18rr", kept, scale=1.0, spread=0.0)
         assert {name: row.best for name, row in found.items()} == {
             row: bold and row == "RotL HaLE-RotL" for row in rows
         }

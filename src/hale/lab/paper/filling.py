@@ -195,7 +195,8 @@ def _trained(
                 found = train(None, out=place, resume=True, observer=observer)
                 made = _ended(note, made, found, None)
             return found, made
-    if place.is_dir():
+    if place.is_dir():  # half of it would be no run, under a note that says it is one
+        note.unlink(missing_ok=True)
         shutil.rmtree(place)
     write_json(note, now._asdict())
     clocks = time.perf_counter(), time.process_time()

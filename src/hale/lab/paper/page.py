@@ -66,7 +66,7 @@ def faults_of(finished: Mapping[str, Filled]) -> dict[str, str]:
         if filled is None:
             continue
         search = search_of(wanted.cell)
-        share = None if search is None else search.found().get("cpu_share")
+        share = None if search is None else search.cpu_share()
         told = {
             "stale": wanted.state == "stale",
             "not checked": wanted.state == "unknown",

@@ -41,16 +41,17 @@ PARTS = (
     with the same model (or, where there is none, of HaLE's row that is best on validation triples;
     in Table 5 and beyond the paper, of the row with all parts) less that of the row, at the same
     share of the time, with p of a test by flipped signs over the same triples ({FLIPS:,} flips), by
-    Holm's correction over all such tests of a table on one data set at one share. An MRR is bold if
-    all rows and seeds of the plan are there; if HaLE and all its rivals there have met, one of them
-    at least of another strategy, each with nothing wrong with it; if it won against whom it met (p
-    < {LEVEL:g}, and by more than twice the spread over seeds that is known of the table, the
-    largest on that data set or, where none is known there, on any); and if no row of the same
-    table, data set and share is above it (p < {LEVEL:g}, uncorrected, which takes bold away the
-    sooner). Both interval and test draw triples, whose reciprocal ranks are the mean of all seeds:
-    they say how sure a figure is on other triples, and nothing of what other seeds would give; that
-    is the ±. A row of one seed has none: its spread is unknown, and what is bold of it leans on the
-    spread of others, or on none. Rows that are marked are compared with none.
+    Holm's correction over all such tests of a table on one data set at one share. Both interval and
+    test draw triples, whose reciprocal ranks are the mean of all seeds: they say how sure a figure
+    is on other triples, and nothing of what other seeds would give; that is the ±.
+    """,
+    f"""
+    An MRR is bold where nothing is left to doubt. All rows and seeds of the plan are there. HaLE
+    and all its rivals have met, one of another strategy among them, and nothing is wrong with any.
+    It won against whom it met: p < {LEVEL:g}, and a gain of more than twice the spread over seeds,
+    the largest that is known of the table on that data set, or on any; where none is known nothing
+    is bold. And no row of the same table, data set and share is above it (p < {LEVEL:g},
+    uncorrected, which takes bold away the sooner). Rows that are marked are compared with none.
     """,
     """
     What goes beyond the paper is judged by all validation triples, with the head ruled out: there
@@ -64,26 +65,29 @@ PARTS = (
     same time ({_TIMES}) on {_THREADS}, judged by the same {SAMPLE:,} validation
     triples or all that there are (`hale reproduce --tune`; src/hale/lab/paper/searched tells what
     was found). The first is where the strategy begins with the model, the next have the settings of
-    the strategy's authors where they differ; a few are steps from the best so far, and the rest are
-    drawn. Rows that take a part from HaLE have the settings of the row with all parts, but for
+    the strategy's authors where they differ, as far as the space reaches (it has no double
+    negatives, and no constant rate); a few are steps from the best so far, and the rest are drawn.
+    Rows that take a part from HaLE have the settings of the row with all parts, but for
     lambda and the learning rate, which are searched again by as many trials. As many trials are no
     equal start: where HaLE begins was found by hand on WN18RR, as hale's defaults were, before
     there were searches. `HaLE as in the paper` has nothing beyond the paper, its settings from the
-    paper's own grid, by as many trials. `SamNeg as its authors train it` has the settings of
-    KGEmb's examples at d = 32, unsearched: short trials may miss what pays in long runs. The
+    paper's own grid, by as many trials. `SamNeg, KGEmb's settings` has those of
+    the code of SamNeg's authors at d = 32, unsearched: short trials may miss what pays in long
+    runs. KGEmb has no RotL, and on FB15k-237 settings for RotH alone: there RotE and RotL have
+    RotH's, and RotL has RotE's on WN18RR. The
     recipes of `hale train` have no part in these rows: HaLE's were partly found by hand, and by
-    longer searches, which no rival had. What they reach
-    stands in the two tables at the end.
+    longer searches, which no rival had. What they reach stands in the two tables at the end.
     """,
     """
     What is wrong with a row stands beside its name. "Stale": made with other settings, another form
     of its loss or its model, or other rules of ranking than it would be now. "Not checked": its
     data set was not at hand to tell. "Not searched alike": without such a search, so with the
     defaults, or with what a search in other bounds found. "Changed code": the working tree differed
-    from its commit. "Busy machine": training had less than nine tenths of its threads' time (of
-    cells that were trained in one go and keep it). `Load` is how many processes would have run at
-    the end of a cell, by the system's average of 15 minutes: above the threads, others ran beside.
-    HaLE is compared with rivals of as many threads.
+    from its commit. "Busy machine": training had less than nine tenths of its threads' time;
+    "searched on a busy machine": a trial of its search had. `Share` is what training had of them,
+    where it is known: cells that were trained in one go keep it, and searches of late. `Load` is
+    how many processes would have run at the end of a cell, by the system's average of 15 minutes:
+    above the threads, others ran beside. HaLE is compared with rivals of as many threads.
     """,
     """
     The paper's figures (MRR / Hits@10 / Hits@1; Wang et al., WWW 2022) come from a GTX 1070; those

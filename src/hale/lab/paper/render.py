@@ -130,10 +130,11 @@ def _one_of(names: Iterable[str]) -> str:
 
 
 def _machine(cell: Filled) -> str:
-    """The processor, how many threads it trained on, and the load of the machine."""
+    """The processor, the threads that it trained on, its share of them, and the machine's load."""
     plural = "" if cell.threads == 1 else "s"
     load = f", load {cell.machine['load']:.1f}" if "load" in cell.machine else ""
-    return f"{cell.machine.get('cpu', 'unknown')}, {cell.threads} thread{plural}{load}"
+    share = "" if cell.cpu_share is None else f", share {cell.cpu_share:.2f}"
+    return f"{cell.machine.get('cpu', 'unknown')}, {cell.threads} thread{plural}{share}{load}"
 
 
 def _epochs(found: Sequence[Filled]) -> str:

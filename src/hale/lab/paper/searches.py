@@ -105,7 +105,7 @@ class Search:
     def conditions(self, home: Path | None = None) -> dict[str, object]:
         """What must be told of a search that is like the others: under other ones it was not.
 
-        ``space`` is a digest of what it may move and of all that it begins from.
+        ``space`` is a digest of what it may move, and of what strategy and model begin from.
         """
         strategy, model = objective_class(self.strategy), model_class(self.model)
         begins = strategy.defaults, strategy.by_dot, strategy.activated, strategy.published
@@ -114,7 +114,8 @@ class Search:
         spaces = strategy.space, strategy.paper_space, model.space, BOUNDS, *margin
         whole = None if self.whole is None else self.whole.values(home)
         space = digest_of(spaces, begins, model.defaults, strategy.revision, self.moves, whole)
-        return {"trials": TRIALS, "trial": self.trial, "threads": THREADS, "space": space}
+        told = {"trials": TRIALS, "trial": self.trial, "threads": THREADS, "space": space}
+        return told | {"model_revision": model.revision}
 
     def found(self, home: Path | None = None) -> Mapping[str, Any]:
         """The table that it filled; an empty one where it is missing.
@@ -128,11 +129,20 @@ class Search:
         found: Mapping[str, Any] = tables.get(self.table, free if alike else {})
         return found
 
+    def cpu_share(self, home: Path | None = None) -> float | None:
+        """How much of its threads' time a trial had at least, of this search and that of the whole.
+
+        None where neither tells.
+        """
+        told = [self.found(home).get("cpu_share")]
+        told += [] if self.whole is None else [self.whole.cpu_share(home)]
+        return min((one for one in told if one is not None), default=None)
+
     def is_done(self, home: Path | None = None) -> bool:
         """Whether it was made, under the same conditions as all others."""
         if self.whole is not None and not self.whole.is_done(home):
             return False
-        table = self.found(home)
+        table = {"model_revision": 1, **self.found(home)}  # older ones are of the first
         return all(table.get(name) == value for name, value in self.conditions(home).items())
 
     def begin(self, home: Path | None = None) -> dict[str, object]:

@@ -177,7 +177,7 @@ def compare(rows: Sequence[Row], spread: float | None = None) -> None:
     A rival meets HaLE with its own model, or, where HaLE has none such, HaLE's row that is best on
     validation triples; always at the same share of the time. Where a table has a row with all
     parts, all others meet that one. All tests at one share are a family. ``spread`` is that over
-    seeds, where it is known. Nothing is best while a row or a seed of the plan is missing there.
+    seeds. Nothing is best where it is not known, nor while a row or a seed of the plan is missing.
     """
     for scale in dict.fromkeys(row.scale for row in rows):
         peers = [row for row in rows if row.scale == scale]
@@ -191,10 +191,10 @@ def compare(rows: Sequence[Row], spread: float | None = None) -> None:
         corrected = holm([found.p for _, found in tested])
         for (row, found), p in zip(tested, corrected, strict=True):
             row.against = Paired(found.gain, p)
-        if any(len(row.cells) < row.planned for row in peers):
+        if spread is None or any(len(row.cells) < row.planned for row in peers):
             continue
         for chosen in met:
-            _judge(chosen, [row for row in peers if row.rival_of is chosen], 2 * (spread or 0.0))
+            _judge(chosen, [row for row in peers if row.rival_of is chosen], 2 * spread)
         for row in peers:
             row.best = row.best and not any(_is_above(other, row) for other in peers)
 

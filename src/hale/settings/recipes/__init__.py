@@ -23,7 +23,7 @@ NAMES = ("auto", "paper", "none")
 # Of a table: how it came about.
 NO_SETTINGS = frozenset(
     {"found", "seconds", "trials", "trial", "space", "threads", "epochs", "machine", "commit"}
-    | {"cpu_share"}
+    | {"cpu_share", "model_revision"}
 )
 
 

@@ -16,11 +16,13 @@ import importlib.util
 import math
 import time
 import warnings
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from statistics import mean
 from typing import TYPE_CHECKING
+
+import torch
 
 from hale.data.files import make_folder, writing_to
 from hale.data.graph import Graph
@@ -68,7 +70,7 @@ class Tuned:
     pruned: int
     seconds: float  # of all trials
     epochs: float  # of the best trial
-    cpu_share: float | None = None  # of their threads' time that trials had, the mean
+    cpu_share: float | None = None  # of its threads' time that a trial had, the least
 
 
 class _Watch:
@@ -202,14 +204,12 @@ def _search(
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", HaleWarning)  # a trial may be unwise
                 trainer = Trainer(graph, complete(graph, **asked), _Watch(trial), keep="last")
-            clocks = time.perf_counter(), time.process_time()
-            run = trainer.fit()
+            with _telling_share(trial, trainer.settings.threads):
+                run = trainer.fit()
         except TrainingError:  # not finite: as bad as can be
             return 0.0
         if run.summary.stopped_by == "interrupt":
             raise KeyboardInterrupt
-        wall, cpu = time.perf_counter() - clocks[0], time.process_time() - clocks[1]
-        trial.set_user_attr(SHARE, cpu / (wall * (run.summary.threads or 1)))
         best = max(record.metrics["mrr"] for record in run.history)
         trial.set_user_attr(EPOCHS, run.summary.epochs)
         if announce:
@@ -234,7 +234,7 @@ def _search(
     pruned = study.get_trials(states=(states.PRUNED,))
     if not done:
         raise InputError("No trial was finished; give the search more time.")
-    shares = [float(t.user_attrs[SHARE]) for t in done if SHARE in t.user_attrs]
+    shares = [float(t.user_attrs[SHARE]) for t in (*done, *pruned) if SHARE in t.user_attrs]
     best = complete(graph, **{**as_settings(study.best_params), **fixed_of(start, values)})
     return Tuned(
         strategy=start.strategy,
@@ -245,8 +245,19 @@ def _search(
         pruned=len(pruned),
         seconds=_seconds(study),
         epochs=float(study.best_trial.user_attrs.get(EPOCHS, 0.0)),
-        cpu_share=mean(shares) if shares else None,
+        cpu_share=min(shares, default=None),
     )
+
+
+@contextmanager
+def _telling_share(trial: optuna.Trial, threads: int | None) -> Iterator[None]:
+    """Keep how much of its threads' time a trial has, also of one that is given up."""
+    wall, cpu = time.perf_counter(), time.process_time()
+    try:
+        yield
+    finally:
+        wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
+        trial.set_user_attr(SHARE, cpu / (wall * (threads or torch.get_num_threads())))
 
 
 Point = Mapping[str, object]
