@@ -138,6 +138,12 @@ def test_resumed_with_dropout_and_normalisation(graph: Graph, tmp_path: Path) ->
         ({"model": "transd", "strategy": "hale"}, "Take --strategy samneg or advneg or allneg"),
         ({"model": "convkb", "activation": "hanon"}, "takes a network here; take --activation id"),
         ({"model": "transe", "near": 0.5}, "near: the relations of transe start from no turns"),
+        (
+            {"model": "roth", "residual": 8},
+            "residual: .*roth by hyperbolic under advneg has no",
+        ),
+        ({"model": "transd", "residual": 8}, "residual: .*transd by projected"),
+        ({"model": "complex", "strategy": "allneg-square", "residual": 8}, "leave it at 0"),
     ],
 )
 def test_refusals_teach(values: dict[str, object], says: str) -> None:

@@ -42,6 +42,7 @@ SYSTEMS: dict[str, dict[str, Any]] = {
     "penalty": {"model": "complex", "strategy": "allneg", **ALL, "penalty": 0.01},
     "batch normalisation": {"model": "tucker", "strategy": "allneg", **ALL},
     "float64": {"model": "rotl", **HALE, "precision": "float64"},
+    "residual": {"model": "rotl", **HALE, "residual": 5, "dropout": 0.1},
 }
 
 Found = tuple[list[dict[str, float]], dict[str, Tensor]]

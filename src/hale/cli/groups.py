@@ -34,7 +34,8 @@ OPTION_GROUPS: dict[str, tuple[str, ...]] = {
     "New facts against old ones": ("anchor", "focus", "rate", "tolerance"),
     "The model": (
         *("similarity", "loops", "cardinality", "heights", "near", "group_size", "biases"),
-        *("dropout", "dropout_start", "encoder", "encoder_layers", "composition", "bases"),
+        *("residual", "dropout", "dropout_start"),
+        *("encoder", "encoder_layers", "composition", "bases"),
     ),
     "The loss": (
         *("strategy", "activation", "gamma", "gamma_two_way", "beta", "weight", "queries"),

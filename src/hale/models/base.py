@@ -22,6 +22,7 @@ from hale.errors import SettingsError
 from hale.models.comparing import Comparing
 from hale.models.dropout import Dropout
 from hale.models.model_options import Similarity
+from hale.models.residual import Residual
 from hale.models.tables import Table, relation_table
 from hale.settings.space import Space
 
@@ -55,6 +56,9 @@ class Model(Comparing, ABC):
     Relations that turn or stretch a head start with any angle and sign. Of the turns beyond a
     quarter and of the negative factors, ``near`` takes a share away, so that relations change a
     head less at first.
+
+    With a ``residual`` of so many hidden units a small network adds to the queries of the transform
+    (models/residual.py).
 
     Without ``loops`` an entity comes last among the answers to a query about itself, for the
     relations that ``may_loop`` does not name: who trains the model tells it which do.
@@ -90,6 +94,7 @@ class Model(Comparing, ABC):
         dropout: float = 0.0,
         heights: bool = False,
         loops: bool = True,
+        residual: int = 0,
     ) -> None:
         super().__init__()
         self.size = size
@@ -115,6 +120,9 @@ class Model(Comparing, ABC):
             for table in (self.head_bias, self.tail_bias):
                 nn.init.zeros_(table.weight)
         self.dropout = Dropout(dropout)
+        self.residual: Residual | None = None
+        if residual:
+            self.residual = Residual(size, dim, residual, init_scale=init_scale)
         self.block_maps: int | None = None  # k, where queries are B_r e_h + r' in k x k blocks
         self.may_loop: Tensor | None  # (2R, 1), kept with the weights
         free = torch.ones(2 * size.num_relations, 1, dtype=torch.bool)
@@ -145,10 +153,18 @@ class Model(Comparing, ABC):
 
     def _dropped(self, vectors: Tensor, relation: Tensor) -> Tensor:
         queries = self.transform(vectors, relation)
+        if self.residual is not None:
+            queries = queries + self.residual(vectors, relation)
         if not self.drops_queries:
             return queries
         dropped: Tensor = self.dropout(queries)
         return dropped
+
+    @property
+    def is_turn_or_map(self) -> bool:
+        """Whether queries are a rotation or block maps and nothing else, as the kernel has them."""
+        turns = self.block_maps is not None or self.rotation_parameters() is not None
+        return turns and self.residual is None
 
     def rotation_parameters(self) -> Rotation | None:
         """What is trained, turns as pairs of free length, where queries are a rotation alone."""

@@ -33,3 +33,4 @@ class Options(TypedDict, total=False):
     dropout: float
     heights: bool
     loops: bool
+    residual: int

@@ -11,6 +11,7 @@ from hale.models import MODELS, Model, Options, Similarity, model_class
 from hale.models.model_options import BY_DISTANCE, SIMILARITIES
 from hale.objectives import OBJECTIVES, Criterion, Objective, make_objective, objective_class
 from hale.runs.encoding import encoder_fault, made
+from hale.runs.parts import part_fault
 from hale.runs.score_kind import has_biases, not_in_nats, recipe_kinds
 from hale.settings import Settings, by_name, make_settings, parse_duration
 from hale.settings.recipes import chosen_by, recipe_values, tuned
@@ -167,6 +168,7 @@ def build_model(settings: Settings, size: GraphSize) -> Model:
         "dropout": settings.dropout,
         "heights": settings.heights,
         "loops": settings.loops,
+        "residual": settings.residual,
     }
     built = made(settings, size, options)
     return built.double() if settings.precision == "float64" else built
@@ -234,25 +236,7 @@ def _combine(settings: Settings) -> str | None:
         )
     if similarity not in common(model, strategy):
         return f"strategy: {strategy.name} does not take {_nearest(settings, similarity)}"
-    if (settings.dropout or settings.dropout_start) and not strategy.takes_dropout:
-        return f"dropout: {strategy.name} sums over whole tables, which dropout would not touch"
-    if settings.heights and (similarity != "l2" or not strategy.takes_heights):
-        return (
-            f"heights: they are part of a squared L2 distance, and {strategy.name} with "
-            f"{model.name} does not look at it; leave them out"
-        )
-    if settings.near and not model.takes_near:
-        others = ", ".join(name for name, kind in MODELS.items() if kind.takes_near)
-        return (
-            f"near: the relations of {model.name} start from no turns or signed factors; leave it "
-            f"at 0, or take {others}"
-        )
-    if settings.biases and not strategy.takes_biases:
-        return (
-            f"biases: {strategy.name} has no place for them ({strategy.because}); "
-            "leave them out, or take samneg, advneg or allneg"
-        )
-    return None
+    return part_fault(settings, model, strategy, similarity)
 
 
 def _nearest(settings: Settings, similarity: Similarity) -> str:

@@ -92,6 +92,7 @@ class Settings(Frozen):
         description="Train a height for every entity: a coordinate that queries have not, "
         "by which rare answers stand back.",
     )
+    residual: int = Field(0, ge=0, description="Hidden units of a network that adds to queries.")
     loops: bool = Field(
         True,
         description="Let an entity be an answer to a query about itself even where (almost) no "

@@ -13,6 +13,7 @@ tracking/    some that write for TensorBoard, MLflow and Weights & Biases
 start        a new run, or one that goes on
 signature    the same with every setting by name, written by scripts/write_train.py
 divergence   what to say when a loss is not finite
+cpu_share    how much of its threads' time a piece of work has
 update/      tomorrow's facts for yesterday's run
 tune/        a search over settings
 """

@@ -37,7 +37,7 @@ def pieces_for(model: Model, objective: Criterion, group: Group, *, weighted: bo
     """By the kernel where it has all of it: facts that are ``weighted`` are not for it."""
     fits = (
         type(objective) is HaLE
-        and (model.rotation_parameters() is not None or model.block_maps is not None)
+        and model.is_turn_or_map
         and model.similarity == "l2"
         and type(objective.activation) in native.KINDS
         and all(kernel.takes(parameter) for parameter in model.parameters())

@@ -174,7 +174,7 @@ def step_for(
         return None
     answers = known.index if objective.leave_out_known else None
     fits = (
-        (model.rotation_parameters() is not None or model.block_maps is not None)
+        model.is_turn_or_map
         and not model.entity.computed
         and model.similarity == "l2"
         and type(objective.activation) in native.KINDS

@@ -36,6 +36,7 @@ def train(
     similarity: Literal["l2", "dot", "hyperbolic", "projected", "network"] | None = None,
     biases: bool | None = None,
     heights: bool | None = None,
+    residual: int | None = None,
     loops: bool | None = None,
     cardinality: bool | None = None,
     dropout: float | None = None,
@@ -129,6 +130,7 @@ def train(
         entity.
     heights (bool; False): Train a height for every entity: a coordinate that queries have not,
         by which rare answers stand back.
+    residual (int; 0): Hidden units of a network that adds to queries.
     loops (bool; True): Let an entity be an answer to a query about itself even where (almost)
         no training fact of the relation has it so.
     cardinality (bool; as suits the model and the strategy, in general False): Let entities

@@ -393,7 +393,7 @@ def test_how_much_of_the_machine_training_had(
     """CPU seconds by those of a clock and its threads; nobody knows of a run in two parts."""
     clock, cpu = itertools.count(step=2.0), itertools.count(step=1.5)
     clocks = SimpleNamespace(perf_counter=lambda: next(clock), process_time=lambda: next(cpu))
-    monkeypatch.setattr("hale.lab.paper.filling.time", clocks)
+    monkeypatch.setattr("hale.training.cpu_share.time", clocks)
 
     def at_once(*_: object, **__: object) -> Run:
         next(clock)

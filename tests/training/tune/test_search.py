@@ -244,7 +244,7 @@ def test_a_search_tells_how_much_of_the_machine_its_trials_had(
         itertools.accumulate(itertools.cycle((1.0, 3.0, 1.0, 2.0))),
     )
     clocks = SimpleNamespace(perf_counter=lambda: next(clock), process_time=lambda: next(cpu))
-    monkeypatch.setattr("hale.training.tune.search.time", clocks)
+    monkeypatch.setattr("hale.training.cpu_share.time", clocks)
     found = tune(
         graph, out=tmp_path, budget=math.inf, trials=2, trial_seconds=0.1, dim=4, threads=1
     )

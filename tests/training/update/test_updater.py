@@ -72,8 +72,9 @@ def test_computed_vectors_are_not_updated(name: str) -> None:
         update(run, NEW, epochs=2)
 
 
-def test_a_run_with_heights_is_updated_like_any_other() -> None:
-    asked = {"model": "rotl", "heights": True, "dropout": 0.1}
+@pytest.mark.parametrize("residual", [0, 4])
+def test_a_run_with_heights_is_updated_like_any_other(residual: int) -> None:
+    asked = {"model": "rotl", "heights": True, "dropout": 0.1, "residual": residual}
     run = hale.train(ring(24), epochs=20, **asked, **FAST)
     changed = revise(run.graph, read_triples(NEW))
     model = grown(run.model, run.settings, changed).eval()

@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict
@@ -38,6 +37,7 @@ from hale.runs.lock import writing_run
 from hale.runs.run import Run, load_run
 from hale.runs.score_kind import not_in_nats
 from hale.runs.systems import complete
+from hale.training.cpu_share import CpuShare
 from hale.training.observer import Observer
 from hale.training.start import train
 
@@ -199,11 +199,9 @@ def _trained(
         note.unlink(missing_ok=True)
         shutil.rmtree(place)
     write_json(note, now._asdict())
-    clocks = time.perf_counter(), time.process_time()
+    share = CpuShare()
     run = train(graph, settings, out=place, overwrite=True, observer=observer)
-    wall, cpu = time.perf_counter() - clocks[0], time.process_time() - clocks[1]
-    share = round(cpu / (wall * (run.summary.threads or 1)), 3)
-    return run, _ended(note, now, run, share)
+    return run, _ended(note, now, run, round(share.of(run.summary.threads), 3))
 
 
 def _ended(note: Path, made: MadeBy, run: Run, share: float | None) -> MadeBy:

@@ -14,15 +14,11 @@ from __future__ import annotations
 
 import importlib.util
 import math
-import time
 import warnings
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
-
-import torch
 
 from hale.data.files import make_folder, writing_to
 from hale.data.graph import Graph
@@ -32,6 +28,7 @@ from hale.runs.run import Record
 from hale.runs.systems import complete
 from hale.settings import Settings
 from hale.settings.space import Space
+from hale.training.cpu_share import CpuShare
 from hale.training.start import check
 from hale.training.stopping import Clock
 from hale.training.trainer import Trainer
@@ -204,8 +201,11 @@ def _search(
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", HaleWarning)  # a trial may be unwise
                 trainer = Trainer(graph, complete(graph, **asked), _Watch(trial), keep="last")
-            with _telling_share(trial, trainer.settings.threads):
+            share = CpuShare()
+            try:
                 run = trainer.fit()
+            finally:  # also of a trial that is given up
+                trial.set_user_attr(SHARE, share.of(trainer.settings.threads))
         except TrainingError:  # not finite: as bad as can be
             return 0.0
         if run.summary.stopped_by == "interrupt":
@@ -247,17 +247,6 @@ def _search(
         epochs=float(study.best_trial.user_attrs.get(EPOCHS, 0.0)),
         cpu_share=min(shares, default=None),
     )
-
-
-@contextmanager
-def _telling_share(trial: optuna.Trial, threads: int | None) -> Iterator[None]:
-    """Keep how much of its threads' time a trial has, also of one that is given up."""
-    wall, cpu = time.perf_counter(), time.process_time()
-    try:
-        yield
-    finally:
-        wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
-        trial.set_user_attr(SHARE, cpu / (wall * (threads or torch.get_num_threads())))
 
 
 Point = Mapping[str, object]
