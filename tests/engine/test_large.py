@@ -5,6 +5,7 @@ Their pages are never touched but for a few rows, so they cost no memory.
 
 from __future__ import annotations
 
+import ctypes
 import mmap
 import sys
 
@@ -14,9 +15,10 @@ import torch
 from torch import Tensor
 
 from hale.engine import library as kernel
-from hale.engine import rows
+from hale.engine import native, rows
+from hale.engine.activations import Hanon
 from hale.engine.counting import Comparison, count_above, score_pairs
-from hale.engine.structures import AdamRows
+from hale.engine.structures import AdamRows, Parameter, Step
 
 DIM = 64
 COUNT = 2**31 // DIM + 10
@@ -87,3 +89,72 @@ def test_adam_moves_rows_beyond_2_31() -> None:
     torch.testing.assert_close(large[LAST], torch.full((3, DIM), -0.5))
     assert last[LAST].tolist() == [1, 1, 1]
     assert last.sum() == 3
+
+
+def stepped(tables: tuple[Tensor, Tensor, Tensor], count: int) -> tuple[np.ndarray, Tensor]:
+    """A whole step of RotatE among entities that begin at the fifth from the end of tables.
+
+    -> alignment, uniformity and whether it moved, and the five rows after it.
+    """
+    begin = count - 5
+    draws = torch.Generator().manual_seed(0)
+    large, means, squares = tables
+    large[begin:] = torch.randn(5, DIM, generator=draws) / 10
+    triples = torch.tensor([[0, 0, 4], [3, 1, 1], [2, 1, 0]]) + torch.tensor([begin, 0, begin])
+    drawn, block = torch.tensor([0, 2]), torch.tensor([0, 1, 3, 4]) + begin
+    none, begins = np.zeros(1, dtype=np.int64), np.zeros(3, dtype=np.int64)
+    turns = torch.randn(2, DIM, generator=draws)
+    kept = [torch.zeros(2, DIM) for _ in range(2)]
+    scales = torch.full((2, 1), 0.5)
+    kept_scales = [torch.zeros(2, 1) for _ in range(2)]
+    asked = (Parameter * 5)()  # turns, shifts, alphas, scales, maps: of which it has two
+    for place, value, (mean, square) in ((0, turns, kept), (3, scales, kept_scales)):
+        pointers = value.data_ptr(), mean.data_ptr(), square.data_ptr()
+        asked[place] = Parameter(*pointers, rate=0.1, root=0.03)
+    last = torch.zeros(count, dtype=torch.int32)
+    gammas, due, values = torch.full((2,), 6.0), torch.zeros(1), np.zeros(3)
+    problem = Step(
+        b=3,
+        m=2,
+        s=4,
+        d=DIM,
+        dim=DIM,
+        k=0,
+        relations=2,
+        triples=triples.data_ptr(),
+        drawn=drawn.data_ptr(),
+        block=block.data_ptr(),
+        left_out=none.ctypes.data,
+        left_from=begins.ctypes.data,
+        table=large.data_ptr(),
+        means=means.data_ptr(),
+        squares=squares.data_ptr(),
+        last=last.data_ptr(),
+        due=due.data_ptr(),
+        parameters=ctypes.addressof(asked),
+        gammas=gammas.data_ptr(),
+        activation=native.KINDS.index(Hanon),
+        beta=3.0,
+        weight=1.0,
+        square=True,
+        ratio=1.0,
+        step=0,
+        first=0.1,
+        second=0.001,
+        rate=0.01,
+        eps=1e-8,
+        threads=2,
+        values=values.ctypes.data,
+    )
+    kernel.call("hale_step", problem)
+    assert (last[begin:] > 0).tolist() == [True] * 5, "each is a head, a tail or in the block"
+    return values, large[begin:].clone()
+
+
+def test_a_whole_step_beyond_2_31() -> None:
+    """The same bits as among ten entities: only where the rows stand is another."""
+    large = stepped((table(), table(), table()), COUNT)
+    small = stepped(tuple(torch.zeros(10, DIM) for _ in range(3)), 10)  # type: ignore[arg-type]
+    assert large[0].tolist() == small[0].tolist()
+    assert large[0][2] == 1, "it moved"
+    assert torch.equal(large[1], small[1])
