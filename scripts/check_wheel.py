@@ -54,8 +54,8 @@ def sdist_faults(sdist: Path) -> list[str]:
         inside = {member.name.partition("/")[2] for member in file.getmembers()}
     wanted = [f"src/{STATIC}{name}" for name in (*BUNDLE, "LICENSES.txt")]
     wanted += ["CMakeLists.txt", "pyproject.toml", "constraints.txt", "README.md", "LICENSE"]
-    wanted += [f"native/{path.name}" for path in (ROOT / "native").iterdir()]
-    for folder, kind in (("src", "*.py"), ("tests", "*.py"), ("scripts", "*.py"), ("web/src", "*")):
+    kinds = (("src", "*.py"), ("tests", "*.py"), ("scripts", "*.py"), ("web/src", "*"))
+    for folder, kind in (*kinds, ("native", "*")):
         found = (path for path in (ROOT / folder).rglob(kind) if path.is_file())
         wanted += [path.relative_to(ROOT).as_posix() for path in found]
     missing = [f"{name} is missing" for name in wanted if name not in inside]

@@ -77,6 +77,8 @@ def test_an_sdist_lacks_what_is_taken_out_of_it(tmp_path: Path) -> None:
     empty = check_wheel.sdist_faults(sdist(tmp_path, []))
     needed = [fault.removesuffix(" is missing") for fault in empty]
     assert {"src/hale/__init__.py", "native/step.cpp", "src/hale/serve/static/map.js"} <= {*needed}
+    assert "native/check/random_steps.cpp" in needed, "what lies in folders"
+    assert "native/check" not in needed, "and not the folders, which an sdist does not name"
     assert check_wheel.main([str(sdist(tmp_path, needed))]) == 0
     needed.remove("native/step.cpp")
     made = sdist(tmp_path, [*needed, "web/node_modules/x.js", "src/hale/engine/libhale_avx2.so"])

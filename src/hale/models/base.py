@@ -122,7 +122,7 @@ class Model(Comparing, ABC):
         self.dropout = Dropout(dropout)
         self.residual: Residual | None = None
         if residual:
-            self.residual = Residual(size, dim, residual, init_scale=init_scale)
+            self.residual = Residual(size, dim, residual, self.dropout, init_scale=init_scale)
         self.block_maps: int | None = None  # k, where queries are B_r e_h + r' in k x k blocks
         self.may_loop: Tensor | None  # (2R, 1), kept with the weights
         free = torch.ones(2 * size.num_relations, 1, dtype=torch.bool)

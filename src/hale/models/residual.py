@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from hale.data.graph import GraphSize
+from hale.models.dropout import Dropout
 from hale.models.tables import relation_table
 
 
@@ -22,8 +23,11 @@ class Residual(nn.Module):
     nearest to the query.
     """
 
-    def __init__(self, size: GraphSize, dim: int, width: int, *, init_scale: float) -> None:
+    def __init__(
+        self, size: GraphSize, dim: int, width: int, dropout: Dropout, *, init_scale: float
+    ) -> None:
         super().__init__()
+        self.dropout = dropout
         self.code = relation_table(size, dim)
         nn.init.normal_(self.code.weight, std=init_scale)
         self.inner = nn.Parameter(torch.empty(width, 2 * dim))
@@ -35,5 +39,5 @@ class Residual(nn.Module):
     def forward(self, vectors: Tensor, relation: Tensor) -> Tensor:
         """Head vectors (B, d) and relations (B,) -> what is added to their queries (B, d)."""
         both = torch.cat((vectors, self.code(relation)), dim=1)
-        hidden = torch.addmm(self.inner_bias, both, self.inner.T).relu()
+        hidden = self.dropout(torch.addmm(self.inner_bias, both, self.inner.T).relu())
         return torch.addmm(self.outer_bias, hidden, self.outer.T)

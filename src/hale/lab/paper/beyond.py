@@ -26,6 +26,7 @@ def improvements() -> Experiment:
         "wn18rr": {
             "alignment squared": ("square", {"square": True}),
             "without heights": ("no-heights", {"heights": False}),
+            "without the network": ("no-residual", {"residual": 0}),
             "without dropout": ("no-dropout", {"dropout": 0.0}),
             "dropout from the start": ("dropout-start", {"dropout_start": Same("dropout")}),
             "beta 3": ("beta-3", {"beta": 3.0}),
