@@ -37,6 +37,7 @@ def improvements() -> Experiment:
             "heights": ("heights", {"heights": True}),
             "relations start near": ("near", {"near": 0.5}),
             "alignment not squared": ("no-square", {"square": False}),
+            "without the network": ("no-residual", {"residual": 0}),
             "without dropout": ("no-dropout", {"dropout": 0.0}),
             "gamma 10 for relations that run both ways": ("two-way", {"gamma_two_way": 10.0}),
         },
