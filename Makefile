@@ -162,7 +162,7 @@ RANDOM_CALLS ?= 2000
 sanitize: setup
 	$(BIN)/cmake -S . -B build/sanitize -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN))/ninja -DHALE_SANITIZE=ON
 	$(BIN)/cmake --build build/sanitize
-	HALE_NATIVE=$(abspath build/sanitize) ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 \
+	HALE_NATIVE=$(abspath build/sanitize) ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 UBSAN_OPTIONS=print_stacktrace=1 \
 	  LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libubsan.so)" \
 	  $(BIN)/python -m pytest tests/engine -p no:cacheprovider --ignore tests/engine/test_want_of_memory.py
 	$(BIN)/cmake --build build/sanitize --target hale_calls_address hale_calls_thread
