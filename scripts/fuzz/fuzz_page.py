@@ -12,7 +12,8 @@ ALLOWED = ("0", "2", "130")  # ends of a call
 RESULTS = Path(__file__).parents[2] / "docs/results"
 HEAD = """# Drawn commands and broken files
 
-Written by `make fuzz` from `fuzz.json`, which both programs add to.
+Written by `make fuzz` from `fuzz.json`, which both programs add to. Counts grew with the code:
+earlier calls and inputs met earlier states of it. `--fresh` begins anew.
 """
 COMMANDS = """
 ## Commands

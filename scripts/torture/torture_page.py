@@ -30,6 +30,10 @@ command again ends with the same weights or files as one that was never broken. 
 `reproduce` find depends on the clock: they end with a recipe and with all cells, and trials and
 cells that were finished before the break are there unchanged.
 
+Not broken off here are checkpoints that ranks share ([kills.md](kills.md) has their kills), the map
+and the decisions of a review (tests of their own), and the tables that `predict` and `align` write
+by the same writer as `discover --out`. Rows without a commit are older than those that tell one.
+
 Some commands end well all the same: before the moment of the kill, or because the call that fails
 only clears away, or keeps beside a run what was answered too (which is told).
 
