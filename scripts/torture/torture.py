@@ -253,9 +253,13 @@ def flip(most: int | None, names: list[str], seed: int, work: Path, log: Path) -
 
 
 def add(log: Path, row: dict[str, object]) -> None:
-    """Append a line to the log, with the commit of the code that was broken off."""
+    """Append a line to the log, with the commit of the code that was broken off.
+
+    Where this folder lies is of no use to others.
+    """
+    told = json.dumps(row | {"commit": commit()}).replace(f"{RESULTS.parents[1]}/", "")
     with log.open("a") as file:
-        file.write(json.dumps(row | {"commit": commit()}) + "\n")
+        file.write(told + "\n")
 
 
 def commit() -> str:

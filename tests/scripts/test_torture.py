@@ -14,6 +14,7 @@ import pytest
 
 SCRIPTS = Path(__file__).parents[2] / "scripts/torture"
 sys.path.insert(0, str(SCRIPTS))
+torture: Any = importlib.import_module("torture")
 torture_page: Any = importlib.import_module("torture_page")
 tasks: Any = importlib.import_module("tasks")
 
@@ -140,3 +141,10 @@ def test_a_copy_within_the_kernel_fails_like_a_write(tmp_path: Path) -> None:
     for error, kept in ((28, 0), (-28, 500)):
         told, size = copied(error, 2)
         assert (told[0], size) == ("ENOSPC", kept)
+
+
+def test_the_log_does_not_tell_where_the_project_lies(tmp_path: Path) -> None:
+    here = Path(torture.__file__).parents[2]
+    torture.add(tmp_path / "log", {"break": "kill -9", "lost": f'File "{here}/src/hale/x.py"'})
+    (told,) = (tmp_path / "log").read_text().splitlines()
+    assert json.loads(told)["lost"] == 'File "src/hale/x.py"'
